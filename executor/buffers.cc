@@ -59,7 +59,8 @@ struct Range {
   int whole = -1;  // the range that this one is a part of
   // The concatenation or cut that made it a part: parts by one operation share no bytes.
   const Operation* by = nullptr;
-  int set = -1;  // while it is no part
+  int set = -1;            // while it is no part
+  mutable int above = -1;  // a range around this one, as far outside as is known
 };
 
 class BufferAnalysis {
@@ -111,8 +112,10 @@ class BufferAnalysis {
 
   int RangeOf(Value value) const { return range_of_.at(value.impl()); }
   int SetOf(int range) const {
-    while (ranges_[range].whole >= 0) range = ranges_[range].whole;
-    return ranges_[range].set;
+    int outermost = range;
+    while (ranges_[outermost].above >= 0) outermost = ranges_[outermost].above;
+    while (range != outermost) range = std::exchange(ranges_[range].above, outermost);
+    return ranges_[outermost].set;
   }
   BufferSet& SetOf(Value value) { return table_.sets_[SetOf(RangeOf(value))]; }
 
@@ -159,7 +162,8 @@ class BufferAnalysis {
         return Problem{op, "the results are not parts of a buffer that a kernel has written"};
       }
       for (unsigned r = 0; r < op->num_results(); ++r) {
-        ranges_.push_back({.whole = RangeOf(op->operand(0)), .by = op});
+        ranges_.push_back(
+            {.whole = RangeOf(op->operand(0)), .by = op, .above = RangeOf(op->operand(0))});
         Name(op->result(r), static_cast<int>(ranges_.size()) - 1);
       }
       return std::nullopt;
@@ -212,7 +216,7 @@ class BufferAnalysis {
     whole.last = std::max(whole.last, part.last);
     whole.members.insert(whole.members.end(), part.members.begin(), part.members.end());
     part.members.clear();
-    ranges_[range].whole = to;
+    ranges_[range].whole = ranges_[range].above = to;
     ranges_[range].by = op;
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/flat_hash_set.h"
 #include "executor/buffers.h"
 #include "executor/parts.h"
 #include "ir/core/context.h"
@@ -11,6 +12,9 @@ namespace {
 
 // For extents that are not known.
 constexpr int64_t kMiddlingExtent = 64;
+
+// Looks at an operation or an operand of the block. 100 choices among 40,000 get all tries.
+constexpr int64_t kMostSteps = int64_t{1} << 23;
 
 // One thing that need not be copied: operand `operand` of a concatenation, or all parts of a cut.
 struct Choice {
@@ -50,6 +54,7 @@ class Chooser {
   bool Run() {
     std::vector<Choice> choices;
     for (Operation& op : block_) {
+      steps_of_peak_ += 1 + op.num_operands();
       auto call = DynCast<kernel::CallOp>(&op);
       if (!call) continue;
       const Decision decided = {&op, HasParts(op), JoinedOf(op)};
@@ -84,8 +89,12 @@ class Chooser {
       }
       if (WrittenByKernel(op->operand(0), block_)) choices.push_back({op, -1});
     } else if (kind == PartsKind::kJoin && call.inplace() < 0) {
+      // Bytes that are joined twice have one place.
+      absl::flat_hash_set<const ValueImpl*> joined;
       for (unsigned i = 0; i < op->num_operands(); ++i) {
-        if (WrittenByKernel(op->operand(i), block_)) choices.push_back({op, i});
+        const Value operand = op->operand(i);
+        if (WrittenByKernel(operand, block_) && joined.insert(ViewRoot(operand).impl()).second)
+          choices.push_back({op, i});
       }
     }
   }
@@ -109,26 +118,41 @@ class Chooser {
     return MaxLiveBytes(lifetimes);
   }
 
-  static void Switch(const Choice& choice, bool on) {
-    if (choice.operand < 0) return Set(*choice.op, on, {});
-    std::vector<int64_t> joined = JoinedOf(*choice.op);
-    if (on) {
-      joined.push_back(choice.operand);
-    } else {
-      std::erase(joined, choice.operand);
+  // The choices of an op stand together, and its attributes are set once: the context keeps every
+  // list of operands that it has seen.
+  static void Switch(std::span<const Choice> choices, bool on) {
+    while (!choices.empty()) {
+      Operation* const op = choices.front().op;
+      const auto end = std::find_if(choices.begin(), choices.end(),
+                                    [&](const Choice& choice) { return choice.op != op; });
+      const std::span<const Choice> own(choices.begin(), end);
+      choices = choices.subspan(own.size());
+      if (own.front().operand < 0) {
+        Set(*op, on, {});
+        continue;
+      }
+      std::vector<int64_t> joined = JoinedOf(*op);
+      if (on) {
+        for (const Choice& choice : own) joined.push_back(choice.operand);
+      } else {
+        // Those that were joined last.
+        joined.resize(joined.size() - own.size());
+      }
+      Set(*op, false, joined);
     }
-    Set(*choice.op, false, joined);
   }
 
-  // All at once if that is good; otherwise one half after the other.
+  // All at once if that is good; otherwise one half after the other, while the steps last.
   void Take(std::span<const Choice> choices) {
-    for (const Choice& choice : choices) Switch(choice, true);
+    if (steps_ <= 0) return;
+    steps_ -= steps_of_peak_;
+    Switch(choices, true);
     const std::optional<int64_t> peak = Peak();
     if (peak && *peak <= *peak_) {
       peak_ = peak;
       return;
     }
-    for (const Choice& choice : choices) Switch(choice, false);
+    Switch(choices, false);
     if (choices.size() == 1) return;
     Take(choices.first(choices.size() / 2));
     Take(choices.subspan(choices.size() / 2));
@@ -146,6 +170,8 @@ class Chooser {
   Block& block_;
   std::vector<Decision> before_;
   std::optional<int64_t> peak_;
+  int64_t steps_of_peak_ = 0;
+  int64_t steps_ = kMostSteps;  // what is left
 };
 
 }  // namespace

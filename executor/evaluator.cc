@@ -13,6 +13,7 @@
 #include "ir/core/check.h"
 #include "ir/core/context.h"
 #include "ir/core/deferred_blob.h"
+#include "ir/core/diagnostic.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "kernels/op_cost.h"
@@ -152,10 +153,9 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   }
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
 
-  constexpr double kMostSteps = 0x1p36;
-  if (kernels::CostOf(info.name(), in, outputs, attrs.get()).flops > kMostSteps) {
-    return absl::ResourceExhaustedError(
-        fmt::format("{}: too many steps for an operation on constants", info.name()));
+  if (kernels::IsProduct(info.name()) || kernels::HasManySteps(info.name())) {
+    const double steps = kernels::CostOf(info.name(), in, outputs, attrs.get()).flops;
+    TENON_RETURN_IF_ERROR(Spend(op, steps));
   }
   Serial serial;
   kernels::DeviceContext device{&serial};
@@ -195,6 +195,21 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   std::vector<Attribute> attributes;
   for (const Tensor& result : results) attributes.push_back(ToElements(context, result));
   return attributes;
+}
+
+absl::Status ReferenceEvaluator::Spend(const Operation& op, double steps) {
+  const std::lock_guard lock(mutex_);
+  if (steps <= budget_.each && steps <= budget_.all) {
+    budget_.all -= steps;
+    return absl::OkStatus();
+  }
+  const std::string message = fmt::format(
+      "{} is not evaluated while compiling: it takes {:.3g} steps (expected at most {:.3g}, and "
+      "{:.3g} with what was evaluated before)",
+      op.name(), steps, budget_.each, total_);
+  if (told_.insert(LocationText(op.context(), op.location())).second)
+    EmitRemark(op.context(), op.location(), message);
+  return absl::ResourceExhaustedError(message);
 }
 
 std::string KernelTarget::WhyNoKernel(const Operation& op) const {

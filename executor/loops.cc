@@ -18,9 +18,12 @@ using kernels::TensorView;
 
 namespace {
 
-absl::Status TooManyTrips(std::string_view op, std::string_view what, int64_t limit) {
-  return absl::ResourceExhaustedError(
-      fmt::format("{}: the loop {} (expected at most {} iterations, the limit)", op, what, limit));
+// `others`: iterations of the run that do not belong to this loop.
+absl::Status TooManyTrips(std::string_view op, std::string_view what, uint64_t others,
+                          int64_t limit) {
+  return absl::ResourceExhaustedError(fmt::format(
+      "{}: the loop {}{} (expected at most {} iterations in a run, the limit)", op, what,
+      others == 0 ? "" : fmt::format(", after {} in other loops", others), limit));
 }
 
 void Copy(const HeldValue& from, void* to) {
@@ -86,10 +89,13 @@ absl::Status ControlRunner::RunFor(size_t index, std::span<const HeldValue> oper
   const std::span<HeldValue> carried = std::span(body.inputs).subspan(1, parts.num_carried);
   for (size_t c = 0; c < carried.size(); ++c) carried[c] = operands[parts.first_init + c];
   const uint64_t runs = TripCount(lower, upper, step);
-  if (const int64_t limit = program_.options.limits.loop_trips;
-      limit > 0 && runs > static_cast<uint64_t>(limit)) {
-    return program_.Error(instruction,
-                          TooManyTrips("ctl.for", fmt::format("runs {} times", runs), limit));
+  if (const int64_t limit = program_.options.limits.loop_trips; limit > 0) {
+    const auto before = static_cast<uint64_t>(state_.trips);
+    if (runs > static_cast<uint64_t>(limit) - before) {
+      return program_.Error(
+          instruction, TooManyTrips("ctl.for", fmt::format("runs {} times", runs), before, limit));
+    }
+    state_.trips += static_cast<int64_t>(runs);
   }
   start(static_cast<int64_t>(std::min(runs, uint64_t{INT64_MAX})));
   auto counter = static_cast<uint64_t>(lower);
@@ -115,15 +121,21 @@ absl::Status ControlRunner::RunWhile(size_t index, std::span<const HeldValue> op
   Loop& loop = loops_[index];
   for (size_t c = 0; c < num_carried; ++c) before.inputs[c] = operands[c];
   start(std::nullopt);
-  for (int64_t run = 0;; ++run) {
+  for (uint64_t run = 0;; ++run) {
     TENON_RETURN_IF_ERROR(RunOnce(index, before, {}));
     const absl::StatusOr<int64_t> condition =
         ElementOf(before.made[0].view(), "ctl.while: the condition");
     if (!condition.ok()) return program_.Error(instruction, condition.status());
     const std::span<HeldValue> passed = std::span(before.made).subspan(1);
     if (*condition == 0) return done(passed);
-    if (const int64_t limit = program_.options.limits.loop_trips; limit > 0 && run >= limit)
-      return program_.Error(instruction, TooManyTrips("ctl.while", "does not end", limit));
+    if (const int64_t limit = program_.options.limits.loop_trips; limit > 0) {
+      if (state_.trips >= limit) {
+        return program_.Error(instruction,
+                              TooManyTrips("ctl.while", fmt::format("goes on after {} times", run),
+                                           static_cast<uint64_t>(limit) - run, limit));
+      }
+      ++state_.trips;
+    }
     for (size_t c = 0; c < num_carried; ++c) before.inputs[c].owner = nullptr;
     for (size_t i = 0; i < passed.size(); ++i) std::swap(body.inputs[i], passed[i]);
     for (HeldValue& value : passed) value.owner = nullptr;

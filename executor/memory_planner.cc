@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "executor/memory_search.h"
 #include "executor/memory_sweep.h"
@@ -66,6 +67,86 @@ MemoryPlan PlaceInOrder(std::span<const BufferLifetime> buffers, std::span<const
   return plan;
 }
 
+// The gaps of an arena in which some buffers lie, while time goes on.
+class Gaps {
+ public:
+  // Takes a place for `size` bytes: in the smallest gap that has room, else at the end.
+  int64_t Take(int64_t size) {
+    const auto found = by_size_.lower_bound({size, 0});
+    if (found != by_size_.end()) {
+      const auto [gap, begin] = *found;
+      Remove(begin, gap);
+      if (gap > size) Insert(begin + size, gap - size);
+      return begin;
+    }
+    int64_t begin = end_;
+    if (!by_begin_.empty()) {
+      const auto [last, gap] = *by_begin_.rbegin();
+      if (last + gap == end_) {  // the arena ends with a gap, which grows
+        begin = last;
+        Remove(last, gap);
+      }
+    }
+    end_ = begin + size;
+    return begin;
+  }
+  void Free(int64_t begin, int64_t size) {
+    const auto next = by_begin_.find(begin + size);
+    if (next != by_begin_.end()) {
+      const int64_t gap = next->second;
+      Remove(begin + size, gap);
+      size += gap;
+    }
+    const auto above = by_begin_.lower_bound(begin);
+    if (above != by_begin_.begin()) {
+      const auto [below, gap] = *std::prev(above);
+      if (below + gap == begin) {
+        Remove(below, gap);
+        begin = below, size += gap;
+      }
+    }
+    Insert(begin, size);
+  }
+  int64_t end() const { return end_; }  // of the arena so far
+
+ private:
+  void Insert(int64_t begin, int64_t size) {
+    by_begin_.emplace(begin, size);
+    by_size_.emplace(size, begin);
+  }
+  void Remove(int64_t begin, int64_t size) {
+    by_begin_.erase(begin);
+    by_size_.erase({size, begin});
+  }
+
+  std::map<int64_t, int64_t> by_begin_;
+  std::set<std::pair<int64_t, int64_t>> by_size_;
+  int64_t end_ = 0;
+};
+
+// Places the buffers as they begin, in the way of an allocator. Takes n log n steps.
+MemoryPlan PlaceAlongTime(std::span<const BufferLifetime> buffers, std::vector<size_t> order) {
+  MemoryPlan plan;
+  plan.offsets.resize(buffers.size(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(buffers[a].first, -buffers[a].size) <
+           std::pair(buffers[b].first, -buffers[b].size);
+  });
+  Gaps gaps;
+  std::set<std::pair<int, size_t>> alive;  // by end
+  for (size_t i : order) {
+    while (!alive.empty() && alive.begin()->first < buffers[i].first) {
+      const size_t ended = alive.begin()->second;
+      gaps.Free(plan.offsets[ended], RoundUp(buffers[ended].size));
+      alive.erase(alive.begin());
+    }
+    plan.offsets[i] = gaps.Take(RoundUp(buffers[i].size));
+    alive.emplace(buffers[i].last, i);
+  }
+  plan.arena_bytes = gaps.end();
+  return plan;
+}
+
 // For each buffer the most that is alive with it at one time.
 std::vector<int64_t> CrowdOf(std::span<const BufferLifetime> buffers) {
   std::map<int, int64_t> change;
@@ -89,17 +170,35 @@ std::vector<int64_t> CrowdOf(std::span<const BufferLifetime> buffers) {
   return crowd;
 }
 
-// The best of several greedy orders; stops at one that reaches `bound`.
+// The work of the greedy orders, in looks at a placed buffer. 5,000 buffers get all of them.
+constexpr int64_t kGreedySteps = int64_t{1} << 27;
+
+// The looks of one greedy order, if all buffers are alive together.
+int64_t GreedyCost(size_t buffers) {
+  const auto n = static_cast<int64_t>(std::min<size_t>(buffers, 1u << 24));
+  return n * n / 2;
+}
+
+// The best of several greedy orders; stops at one that reaches `bound`. Very many buffers get fewer
+// orders, and one that takes little time.
 MemoryPlan PlaceGreedily(std::span<const BufferLifetime> buffers, int64_t bound) {
   std::vector<size_t> order;
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i].size > 0) order.push_back(i);
   }
   MemoryPlan best;
+  constexpr int kAttempts = 10;
+  int64_t steps = kGreedySteps;
+  const int64_t cost = GreedyCost(order.size());
+  if (cost * kAttempts > steps) best = PlaceAlongTime(buffers, order);
+  if (best.arena_bytes == bound && !best.offsets.empty()) return best;
   const auto attempt = [&](auto key) {
+    if (steps < cost) return true;
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return key(a) > key(b); });
     for (Fit fit : {Fit::kSmallestGap, Fit::kLowestGap}) {
+      if (steps < cost) return true;
+      steps -= cost;
       MemoryPlan plan = PlaceInOrder(buffers, order, fit);
       if (best.offsets.empty() || plan.arena_bytes < best.arena_bytes) best = std::move(plan);
       if (best.arena_bytes == bound) return true;
@@ -108,7 +207,7 @@ MemoryPlan PlaceGreedily(std::span<const BufferLifetime> buffers, int64_t bound)
   };
   const auto size = [&](size_t i) { return buffers[i].size; };
   const auto duration = [&](size_t i) { return int64_t{buffers[i].last} - buffers[i].first + 1; };
-  if (attempt(size)) return best;
+  if (attempt(size) || steps < cost) return best;
   const std::vector<int64_t> crowd = CrowdOf(buffers);
   if (attempt([&](size_t i) { return std::pair(crowd[i], size(i)); })) return best;
   if (attempt([&](size_t i) { return size(i) * duration(i); })) return best;
@@ -192,6 +291,7 @@ MemoryPlan PlanMemory(std::span<const BufferLifetime> buffers, const MemoryPlanO
 
 MemoryPlan ExtendMemoryPlan(std::span<const BufferLifetime> buffers,
                             std::span<const int64_t> offsets) {
+  if (GreedyCost(buffers.size()) > kGreedySteps) return PlanMemory(buffers);
   std::vector<size_t> order;
   for (size_t i = offsets.size(); i < buffers.size(); ++i) {
     if (buffers[i].size > 0) order.push_back(i);

@@ -121,6 +121,8 @@ class Search {
     Undo undo;
     for (size_t t = 0; t < tries.size(); ++t) {
       const int item = tries[t];
+      steps_ -= static_cast<int64_t>(waiting.size() / 16);  // what follows looks at all of them
+      if (steps_ < 0) return MemorySearchResult::kGaveUp;
       if (IsTwinOfEarlier(tries, t)) continue;
       std::copy_if(waiting.begin(), waiting.end(), rest.begin(), [&](int i) { return i != item; });
       const int64_t at = lowest_[item];
@@ -256,6 +258,10 @@ MemorySearchResult SearchMemoryPlan(std::span<const BufferLifetime> buffers, int
   offsets.assign(buffers.size(), 0);
   const auto [items, num_sections] = MakeItems(buffers);
   if (items.empty()) return MemorySearchResult::kFound;
+  // Each turn below looks at every section of every item.
+  int64_t spans = 0;
+  for (const Item& item : items) spans += item.stop - item.first;
+  if (spans > steps) return MemorySearchResult::kGaveUp;
   // Which order finds a plan soon is not known beforehand: they take turns, each time with more
   // steps.
   int64_t share = std::max<int64_t>(steps / 64, 1);

@@ -72,7 +72,7 @@ class Sweep {
         if (items_[placed.item].last >= items_[item].first) living.push_back(placed);
       }
       int64_t begin = 0;
-      for (size_t at = 0; at <= living.size(); ++at) {
+      for (size_t at = 0; at <= living.size() && steps_ >= 0; ++at) {
         const int64_t end = at < living.size() ? living[at].begin : capacity_;
         const int64_t highest = end - items_[item].size;
         if (highest >= begin) Add(living, at, {begin, item}, parent, seen, next);

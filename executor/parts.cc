@@ -1,6 +1,7 @@
 #include "executor/parts.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/core/check.h"
 #include "kernels/strided_layout.h"
@@ -109,11 +110,13 @@ std::vector<int64_t> PlacesInSets(const ProgramImpl& program, const Walk& walk) 
         offset += walk.view(result).bytes();
       }
     }
+    if (instruction.joined.empty()) continue;
+    std::vector<bool> is_joined(instruction.operands.size());
+    for (const int operand : instruction.joined) is_joined[static_cast<size_t>(operand)] = true;
     int64_t offset = 0;
-    for (size_t k = 0; k < instruction.operands.size() && !instruction.joined.empty(); ++k) {
+    for (size_t k = 0; k < instruction.operands.size(); ++k) {
       const int operand = instruction.operands[k];
-      if (std::find(instruction.joined.begin(), instruction.joined.end(), static_cast<int>(k)) !=
-          instruction.joined.end()) {
+      if (is_joined[k]) {
         // The value that has its buffer from the start is the part.
         int root = operand;
         while (places[root].whole >= 0) root = places[root].whole;
@@ -122,11 +125,19 @@ std::vector<int64_t> PlacesInSets(const ProgramImpl& program, const Walk& walk) 
       offset += walk.view(operand).bytes();
     }
   }
+  // A long chain is walked once: what has been reached then lies directly in its outermost value.
   std::vector<int64_t> offsets;
+  std::vector<int> chain;
   for (size_t value = 0; value < places.size(); ++value) {
-    int64_t offset = 0;
-    for (Place at = places[value]; at.whole >= 0; at = places[at.whole]) offset += at.offset;
-    offsets.push_back(offset);
+    chain.clear();
+    for (int at = static_cast<int>(value); places[at].whole >= 0; at = places[at].whole)
+      chain.push_back(at);
+    for (size_t i = chain.size(); i-- > 1;) {
+      Place& inner = places[chain[i - 1]];
+      const Place& outer = places[chain[i]];
+      inner = {outer.whole, inner.offset + outer.offset};
+    }
+    offsets.push_back(places[value].offset);
   }
   return offsets;
 }

@@ -80,6 +80,7 @@ class InRun {
       : caller_(pool.workers()), pool_(pool), state_(state) {
     pool_.set_cancel_flag(cancel);
     state_.profiler = profiler;
+    state_.trips = 0;
     if (profiler != nullptr) profiler->BeginRun();
   }
   ~InRun() {
@@ -188,6 +189,7 @@ absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const T
   TENON_RETURN_IF_ERROR(claim.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
   if (!impl_->ready.ok()) return impl_->ready;
+  impl_->state.trips = 0;  // shapes may need a run
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.OutputShapes(inputs, {}); }));
 }
 

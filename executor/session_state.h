@@ -2,6 +2,8 @@
 #ifndef TENON_EXECUTOR_SESSION_STATE_H_
 #define TENON_EXECUTOR_SESSION_STATE_H_
 
+#include <cstdint>
+
 #include "executor/profiler.h"
 #include "executor/session.h"
 
@@ -10,6 +12,7 @@ namespace tenon {
 struct SessionState {
   Session::Stats stats;
   Profiler* profiler = nullptr;  // of the current run; null: none
+  int64_t trips = 0;             // iterations of all loops of the current run, for Limits
 };
 
 }  // namespace tenon

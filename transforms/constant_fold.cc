@@ -1,5 +1,5 @@
 // constant-fold: evaluates pure operations on constants with the reference kernels, within a size
-// budget.
+// budget. The evaluator has a budget of steps, and leaves a remark where it is exceeded.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -79,8 +79,10 @@ class ConstantFold : public Pass {
     const absl::StatusOr<std::vector<Attribute>> values =
         context.evaluator->Evaluate(*op, constants);
     if (!values.ok()) {
-      const bool missing = values.status().code() == absl::StatusCode::kUnimplemented;
-      context.statistics->Add(missing ? "skipped-no-kernel" : "skipped-refused");
+      const absl::StatusCode code = values.status().code();
+      context.statistics->Add(code == absl::StatusCode::kUnimplemented       ? "skipped-no-kernel"
+                              : code == absl::StatusCode::kResourceExhausted ? "skipped-too-long"
+                                                                             : "skipped-refused");
       return false;
     }
     if (values->size() != op->num_results())

@@ -101,11 +101,15 @@ class Cse : public Pass {
   struct Scope {
     DominanceInfo dominance;
     absl::flat_hash_map<size_t, std::vector<Operation*>>
-        seen;  // by hash; looked up, never iterated
+        seen;                   // by hash; looked up, never iterated
+    std::vector<size_t> added;  // hashes of what was added to `seen`, in order
     int64_t merged = 0;
   };
+  // More are not compared with an op: blocks of which none dominates another may have the same ops.
+  static constexpr size_t kMostCandidates = 64;
 
   static void VisitRegion(Region& region, Scope& scope) {
+    const size_t before = scope.added.size();
     for (Block& block : region) {
       for (Operation *op = block.front(), *next; op != nullptr; op = next) {
         next = op->next();
@@ -119,10 +123,14 @@ class Cse : public Pass {
         if (MayMerge(*op)) VisitOp(op, scope);
       }
     }
+    // Outside of the region nobody sees its values.
+    for (; scope.added.size() > before; scope.added.pop_back())
+      scope.seen[scope.added.back()].pop_back();
   }
 
   static void VisitOp(Operation* op, Scope& scope) {
-    std::vector<Operation*>& candidates = scope.seen[HashOf(*op)];
+    const size_t hash = HashOf(*op);
+    std::vector<Operation*>& candidates = scope.seen[hash];
     for (Operation* known : candidates) {
       if (!SameOperation(*known, *op) || !scope.dominance.ValueDominates(known->result(), op))
         continue;
@@ -135,7 +143,12 @@ class Cse : public Pass {
       ++scope.merged;
       return;
     }
+    if (candidates.size() == kMostCandidates) {
+      candidates.back() = op;
+      return;
+    }
     candidates.push_back(op);
+    scope.added.push_back(hash);
   }
 };
 

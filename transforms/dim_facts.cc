@@ -172,16 +172,25 @@ void DimFacts::AssumeNonNegative(DimExpr e) {
   learned_ = true;
 }
 
-// a and b are equal, or one of them is 1.
+// a and b are equal, or one of them is 1. The same holds for their parts: each part of a broadcast
+// is the whole or 1.
 void DimFacts::LearnBroadcast(DimExpr a, DimExpr b) {
+  const auto whole_and_parts = [this](DimExpr e) {
+    e = Resolve(e);
+    std::vector<DimExpr> all = BroadcastParts(e);
+    if (all.size() > 1) all.push_back(e);
+    return all;
+  };
+  const std::vector<DimExpr> others = whole_and_parts(b);
+  for (DimExpr x : whole_and_parts(a)) {
+    for (DimExpr y : others) LearnPair(x, y);
+  }
+}
+
+void DimFacts::LearnPair(DimExpr a, DimExpr b) {
   a = Resolve(a), b = Resolve(b);
   if (a == b || a.is_constant(1) || b.is_constant(1) || a.is_unknown() || b.is_unknown()) return;
   for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
-    // Each part of a broadcast is the whole or 1.
-    if (y.kind() == DimKind::kBroadcast) {
-      LearnBroadcast(x, FirstOperand(y));
-      LearnBroadcast(x, SecondOperand(y));
-    }
     // The last x elements of an axis of 2 or more, if x > 0, else all of them.
     if (y.kind() == DimKind::kSymbol) {
       const auto tail = tails_.find(y.symbol());

@@ -46,6 +46,7 @@ class DimFacts {
   bool MayReplace(DimExpr term, DimExpr value) const;
   void Equate(DimExpr a, DimExpr b);
   void LearnBroadcast(DimExpr a, DimExpr b);
+  void LearnPair(DimExpr a, DimExpr b);
   void LearnTails(Operation& op);
   void AssumeNonNegative(DimExpr e);
 

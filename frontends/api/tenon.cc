@@ -270,7 +270,7 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
         fmt::format("there is no level {} (expected 0 to {})", options.level, kMaxOptLevel));
   }
   const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(model);
-  ReferenceEvaluator evaluator(kernels);
+  ReferenceEvaluator evaluator(kernels, {.all = ReferenceEvaluator::kCompilingSteps});
   KernelTarget target(kernels);
   OptimizeReport unused;
   PassContext context;
@@ -366,7 +366,7 @@ absl::StatusOr<Program> CompileModel(Model&& model, const CompileOptions& option
   }
   TENON_RETURN_IF_ERROR(CheckInputs(*main));
   const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(lowered);
-  ReferenceEvaluator evaluator(kernels);
+  ReferenceEvaluator evaluator(kernels, {.all = ReferenceEvaluator::kCompilingSteps});
   PassContext context;
   context.evaluator = &evaluator;
   TENON_RETURN_IF_ERROR(RunPipeline(

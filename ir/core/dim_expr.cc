@@ -78,12 +78,6 @@ DimExpr Intern(Context& context, DimKind kind, std::string text,
   }));
 }
 
-bool Contains(DimExpr broadcast, DimExpr part) {
-  if (broadcast == part) return true;
-  if (broadcast.kind() != DimKind::kBroadcast) return false;
-  return Contains(broadcast.storage()->a, part) || Contains(broadcast.storage()->b, part);
-}
-
 }  // namespace
 
 namespace dims {
@@ -420,29 +414,6 @@ DimExpr Min(DimExpr a, DimExpr b) {
 }
 
 DimExpr Max(DimExpr a, DimExpr b) { return a + b - Min(a, b); }
-
-DimExpr Broadcast(DimExpr a, DimExpr b) {
-  if (a.is_constant(1)) return b;
-  if (b.is_constant(1)) return a;
-  if (a.is_constant()) return a;
-  if (b.is_constant()) return b;
-  if (AnyUnknown(a, b)) return DimExpr::Unknown(a.context());
-  if (a == b) return a;
-  // Extents that fit are equal or 1; min(x, c) with c >= 1 differs from x only where it is c, and
-  // fits then only if it is 1.
-  auto is_min_of = [](DimExpr e, DimExpr x) {
-    if (e.kind() != DimKind::kMin) return false;
-    DimExpr p = e.storage()->a, q = e.storage()->b;
-    if (q == x) std::swap(p, q);
-    return p == x && q.is_constant() && q.constant() >= 1;
-  };
-  if (is_min_of(a, b)) return b;
-  if (is_min_of(b, a)) return a;
-  if (Contains(a, b)) return a;
-  if (Contains(b, a)) return b;
-  if (b.text() < a.text()) std::swap(a, b);
-  return MakeBinary(DimKind::kBroadcast, a, b);
-}
 
 DimExpr Product(Context& context, std::span<const DimExpr> dims) {
   DimExpr numbers = DimExpr::Constant(context, 1), product = numbers;

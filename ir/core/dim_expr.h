@@ -114,9 +114,9 @@ DimExpr CeilDiv(DimExpr a, int64_t b);
 DimExpr Mod(DimExpr a, DimExpr b);
 DimExpr Min(DimExpr a, DimExpr b);  // the smaller one
 DimExpr Max(DimExpr a, DimExpr b);  // the larger one: a + b - Min(a, b)
-// The extent of broadcasting `a` with `b` as in numpy. Assumes that they fit: they are equal, or
-// one of them is 1. Thus broadcast(S, 1) = S, broadcast(S, 768) = 768 and broadcast(S, min(S, 512))
-// = S. A constant other than 1 also wins over Unknown.
+// The extent of broadcasting `a` with `b` as in numpy. Assumes that they fit: equal, or one is 1.
+// Thus broadcast(S, 1) = S, broadcast(S, 768) = 768 and broadcast(S, min(S, 512)) = S. A constant
+// other than 1 also wins over Unknown. Order and repetition of parts do not matter; at most 16.
 DimExpr Broadcast(DimExpr a, DimExpr b);
 // The product of all; 1 for none.
 DimExpr Product(Context& context, std::span<const DimExpr> dims);

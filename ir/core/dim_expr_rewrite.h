@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "ir/core/dim_expr.h"
 
@@ -22,6 +23,10 @@ void ForEachTerm(DimExpr e,
 // The operands of a floordiv, mod, min or broadcast term.
 DimExpr FirstOperand(DimExpr term);
 DimExpr SecondOperand(DimExpr term);
+
+// The extents that a broadcast term joins, in order of their texts. None of them is a broadcast.
+// For any other expression, that expression alone.
+std::vector<DimExpr> BroadcastParts(DimExpr e);
 
 }  // namespace tenon
 

@@ -55,11 +55,31 @@ int CreateBeside(const std::string& path, std::string& name,
 int StandardStreamOf(const struct stat& file) {
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat other;
+    // A stream that was closed has a stand-in that cannot be written: it is not the file.
+    const int mode = fcntl(stream, F_GETFL);
+    if (mode < 0 || (mode & O_ACCMODE) == O_RDONLY) continue;
     if (fstat(stream, &other) == 0 && other.st_dev == file.st_dev && other.st_ino == file.st_ino) {
       return stream;
     }
   }
   return -1;
+}
+
+// Opens a device or a FIFO. The reader of a FIFO gets some time to come; without one ENXIO is set.
+int OpenForWriting(const std::string& path) {
+  constexpr int kStepMs = 10, kPatienceMs = 5000;
+  for (int waited = 0;; waited += kStepMs) {
+    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0 && errno == ENXIO && waited < kPatienceMs) {
+      usleep(kStepMs * 1000);
+      continue;
+    }
+    if (file < 0) return file;
+    const int mode = fcntl(file, F_GETFL);
+    if (mode >= 0 && fcntl(file, F_SETFL, mode & ~O_NONBLOCK) == 0) return file;
+    close(file);
+    return -1;
+  }
 }
 
 }  // namespace
@@ -72,6 +92,17 @@ absl::Status WriteAll(int file, std::string_view text, const std::string& name) 
     text.remove_prefix(static_cast<size_t>(written));
   }
   return absl::OkStatus();
+}
+
+std::string ReplacedPath(const std::string& path) {
+  struct stat old;
+  if (stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode)) return "";
+  std::error_code error;
+  const std::filesystem::path target = TargetOf(path);
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  std::filesystem::path real = std::filesystem::canonical(folder, error);
+  if (error) real = std::filesystem::absolute(folder, error).lexically_normal();
+  return (real / target.filename()).string();
 }
 
 absl::Status CheckWritable(const std::string& path) {
@@ -100,7 +131,9 @@ absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(T
   if (const int stream = exists ? StandardStreamOf(old) : -1; stream >= 0)
     return write([&](std::string_view text) { return WriteAll(stream, text, path); });
   if (exists && !S_ISREG(old.st_mode)) {
-    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const int file = OpenForWriting(path);
+    if (file < 0 && errno == ENXIO)
+      return absl::InvalidArgumentError(fmt::format("{}: nobody reads from it", path));
     if (file < 0) return SystemError("cannot be opened for writing", path);
     absl::Status status = write([&](std::string_view text) { return WriteAll(file, text, path); });
     if (close(file) != 0 && status.ok()) status = SystemError("cannot be written", path);

@@ -216,7 +216,14 @@ TEST_F(IrRun, OnnxCasesNeedAllOfTheExpectedValues) {
   fs::copy("tests/models/llama_past.sdpa.ts17", test_case, fs::copy_options::recursive);
   ASSERT_TRUE(fs::remove(test_case / "test_data_set_0" / "output_1.pb"));
   EXPECT_EQ(Run("--atol 1e-5 --onnx-test " + test_case.string()), 1);
-  EXPECT_THAT(out_, HasSubstr("FAIL no_past: test_data_set_0: no expected values of output"));
+  EXPECT_THAT(out_, HasSubstr("FAIL no_past: "));
+  EXPECT_THAT(out_, HasSubstr("test_data_set_0: no file for output"));
+  EXPECT_THAT(out_, HasSubstr("(expected output_1.pb)"));
+  // --check does not pass what it compares with nothing either.
+  EXPECT_EQ(Run((test_case / "model.onnx").string() + " --runs=1 --check " +
+                (test_case / "test_data_set_0").string()),
+            2);
+  EXPECT_THAT(err_, HasSubstr("test_data_set_0: no file for output"));
 }
 
 TEST_F(IrRun, HelpAndVersion) {

@@ -149,5 +149,30 @@ TEST_F(EvaluatorTest, TargetKnowsItsKernels) {
   EXPECT_THAT(empty.WhyNoKernel(*op), HasSubstr("nn.softmax"));
 }
 
+TEST_F(EvaluatorTest, LeavesLongProducts) {
+  Operation* op = Parse(
+      "%0 = ten.matmul(%x, %x) <{transpose_b = true}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> "
+      "tensor<2x2xf32>");
+  ASSERT_NE(op, nullptr);
+  const Attribute x = Elements("dense<1.0> : tensor<2x3xf32>");
+  const std::vector<Attribute> operands = {x, x};
+  int remarks = 0;
+  const ScopedDiagnosticHandler handler(*context_, [&](const Diagnostic& diagnostic) {
+    ++remarks;
+    EXPECT_EQ(diagnostic.severity, Severity::kRemark);
+    EXPECT_THAT(diagnostic.message, HasSubstr("ten.matmul is not evaluated while compiling"));
+  });
+  // 2 x 2 x 3 multiplications with their additions.
+  ReferenceEvaluator each(registry_, {.each = 23});
+  EXPECT_TRUE(absl::IsResourceExhausted(each.Evaluate(*op, operands).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(each.Evaluate(*op, operands).status()));
+  EXPECT_EQ(remarks, 1);
+  ReferenceEvaluator all(registry_, {.each = 24, .all = 50});
+  EXPECT_TRUE(all.Evaluate(*op, operands).ok());
+  EXPECT_TRUE(all.Evaluate(*op, operands).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(all.Evaluate(*op, operands).status()));
+  EXPECT_EQ(remarks, 2);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -275,5 +275,32 @@ TEST(MemoryPlanner, SumsDoNotOverflow) {
       HasSubstr("the arena has"));
 }
 
+// The work is bounded also where no order can be tried, or only a few.
+TEST(MemoryPlanner, VeryManyBuffers) {
+  for (const int count : {8'000, 20'000, 100'000}) {
+    std::vector<BufferLifetime> alive_together, in_turns;
+    for (int i = 0; i < count; ++i) {
+      alive_together.push_back({64 + i % 5 * 64, i, count});
+      in_turns.push_back({64 + i % 7 * 64, i, i + 1 + i % 3});
+    }
+    const MemoryPlan together = PlanMemory(alive_together);
+    EXPECT_EQ(CheckMemoryPlan(alive_together, together), "");
+    EXPECT_EQ(together.arena_bytes, MaxLiveBytes(alive_together));
+    const MemoryPlan turns = PlanMemory(in_turns);
+    EXPECT_EQ(CheckMemoryPlan(in_turns, turns), "");
+    EXPECT_LT(turns.arena_bytes, 2 * MaxLiveBytes(in_turns));
+    const MemoryPlan extended = ExtendMemoryPlan(in_turns, std::vector<int64_t>(1, 0));
+    EXPECT_EQ(CheckMemoryPlan(in_turns, extended), "");
+  }
+}
+
+TEST(MemoryPlanner, TheSweepEndsWithItsSteps) {
+  // Each layout would hold all buffers, and there are as many layouts as buffers.
+  std::vector<BufferLifetime> buffers;
+  for (int i = 0; i < 20'000; ++i) buffers.push_back({64, i / 2, 20'000});
+  std::vector<int64_t> offsets;
+  EXPECT_FALSE(SweepMemoryPlan(buffers, MaxLiveBytes(buffers), 1'000'000, offsets));
+}
+
 }  // namespace
 }  // namespace tenon

@@ -18,7 +18,7 @@ absl::StatusOr<bool> RunPipeline(Operation* module, const std::string& text, Pas
   PassManager manager(registry);
   if (absl::Status status = manager.AddPipeline(text); !status.ok()) return status;
   const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
-  ReferenceEvaluator evaluator(kernels);
+  ReferenceEvaluator evaluator(kernels, {.all = ReferenceEvaluator::kCompilingSteps});
   KernelTarget target(kernels);
   context.evaluator = &evaluator;
   context.target = &target;

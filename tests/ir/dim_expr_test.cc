@@ -119,6 +119,39 @@ TEST_F(DimExprTest, MinAndMaxHaveOneForm) {
   EXPECT_EQ(Eval(P("min(2 * S - 4, 3 * T)"), {{"S", 3}, {"T", 8}}), 2);
 }
 
+TEST_F(DimExprTest, BroadcastsAreFlatSets) {
+  EXPECT_EQ(P("broadcast(broadcast(S, T), U)"), P("broadcast(broadcast(U, S), broadcast(T, S))"));
+  EXPECT_EQ(P("broadcast(broadcast(U, T), broadcast(S, T))").text(),
+            "broadcast(S, broadcast(T, U))");
+  EXPECT_EQ(P("broadcast(broadcast(S, T), broadcast(T, U))"), P("broadcast(broadcast(S, T), U)"));
+  EXPECT_EQ(P("broadcast(broadcast(S, T), 7)"), N(7));
+  EXPECT_EQ(P("broadcast(broadcast(S, T), 1)"), P("broadcast(T, S)"));
+  EXPECT_EQ(P("broadcast(min(S, 4), broadcast(S, T))"), P("broadcast(S, T)"));
+  EXPECT_EQ(P("broadcast(min(broadcast(S, T), 4), broadcast(S, T))"), P("broadcast(S, T)"));
+  EXPECT_EQ(Eval(P("broadcast(S, broadcast(T, U))"), {{"S", 1}, {"T", 5}, {"U", 1}}), 5);
+  const std::vector<DimExpr> parts = BroadcastParts(P("broadcast(U, broadcast(S, T))"));
+  EXPECT_EQ(parts, (std::vector<DimExpr>{S("S"), S("T"), S("U")}));
+  EXPECT_EQ(BroadcastParts(S("S")), std::vector<DimExpr>{S("S")});
+}
+
+// Sixteen symbols in any order, joined as often as one likes; one more is too many.
+TEST_F(DimExprTest, LargeBroadcastsAreUnknown) {
+  std::vector<DimExpr> level;
+  for (int i = 0; i < 16; ++i) level.push_back(DimExpr::Symbol(context_, "N" + std::to_string(i)));
+  const DimExpr more = S("M");
+  for (int round = 0; round < 15; ++round) {
+    std::vector<DimExpr> next;
+    for (size_t i = 0; i < level.size(); ++i)
+      next.push_back(Broadcast(level[i], level[(i + 7) % level.size()]));
+    level = next;
+  }
+  for (DimExpr e : level) {
+    EXPECT_EQ(BroadcastParts(e).size(), 16U);
+    EXPECT_EQ(e, level[0]);
+    EXPECT_TRUE(Broadcast(e, more).is_unknown());
+  }
+}
+
 TEST_F(DimExprTest, RewritesTerms) {
   const auto rewrite = [&](const char* text, const char* term, const char* by) {
     return Rewrite(P(text), [&](DimExpr t) -> std::optional<DimExpr> {

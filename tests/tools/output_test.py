@@ -123,6 +123,45 @@ class OutputTest(unittest.TestCase):
     with open(out, encoding='utf-8') as file:
       self.assertNotIn('Execution time', file.read())
 
+    # Nor is the file blamed for the stream.
+    for streams in ('>&-', '2>&-', '<&-', '<&- >&- 2>&-'):
+      for name, file in (('ir-opt', f'{MODEL} --cse -o /dev/null'), ('ir-opt', f'{MODEL} -O2 --fusion-report=/dev/null')):
+        with self.subTest(streams=streams, file=file):
+          result = subprocess.run(['sh', '-c', f'{program(name)} {file} {streams}'], capture_output=True, check=False, timeout=300)
+          self.assertEqual(result.returncode, 0, result.stderr)
+
+  def test_two_outputs_in_one_file(self):
+    text = os.path.join(self.folder, 'm.mlir')
+    with open(text, 'w', encoding='utf-8') as file:
+      file.write(CHAIN.format('  %v1 = ten.abs(%v0) : (tensor<2xf32>) -> tensor<2xf32>', 1))
+    os.mkdir(os.path.join(self.folder, 'sub'))
+    os.symlink('same.json', os.path.join(self.folder, 'link.json'))
+    os.symlink('.', os.path.join(self.folder, 'here'))
+    spellings = ('same.json', './same.json', 'sub/../same.json', 'link.json', 'here/same.json', os.path.join(self.folder, 'same.json'))
+    checked = 0
+    for name in command_line.PROGRAMS:
+      outputs = [row[0] for row in command_line.options(program(name))
+                 if row[0] in ('-o', '--fusion-report', '--trace', '--json', '--profile') and not (name == 'ir-bisect' and row[0] == '-o')]
+      for first in outputs:
+        for second in outputs:
+          for spelling in spellings if first < second else ():
+            ends = 'same.json'
+            if '-o' in (first, second):
+              continue  # no name is right for IR text and for a report in JSON
+            with self.subTest(name=name, first=first, second=second, spelling=spelling):
+              line = [os.path.abspath(program(name)), 'm.mlir', '-O2', f'{first}={ends}', f'{second}={spelling}']
+              result = subprocess.run(line, capture_output=True, check=False, timeout=300, cwd=self.folder)
+              self.assertEqual(result.returncode, 2, result.stderr)
+              self.assertIn(b'both write', result.stderr)
+              self.assertFalse(os.path.exists(os.path.join(self.folder, 'same.json')))
+              checked += 1
+    self.assertGreaterEqual(checked, 12)
+    line = [os.path.abspath(program('ir-opt')), 'm.mlir', '-O2', '-o', 'same', '--fusion-report=same']
+    result = subprocess.run(line, capture_output=True, check=False, timeout=300, cwd=self.folder)
+    self.assertIn(b'both write', result.stderr)
+    # Nothing is lost on devices.
+    self.assertEqual(run('ir-opt', text, '-O2', '-o', '/dev/null', '--fusion-report=/dev/null').returncode, 0)
+
   def test_a_pipe_that_nobody_reads(self):
     for name, line in LINES.items():
       with self.subTest(name=name):

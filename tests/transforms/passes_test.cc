@@ -248,5 +248,39 @@ TEST_F(Passes, EveryPassOfTheListIsRegistered) {
   }
 }
 
+// Sums of sums of vectors whose extents are symbols.
+std::string SumsOfSymbols(int symbols, int layers) {
+  std::string arguments, types, body;
+  std::vector<std::string> names, tensors;
+  for (int i = 0; i < symbols; ++i) {
+    names.push_back("%a" + std::to_string(i));
+    tensors.push_back("tensor<?xf32, [\"N" + std::to_string(i) + "\"]>");
+    arguments += (i > 0 ? ", " : "") + names.back() + ": " + tensors.back();
+    types += (i > 0 ? ", " : "") + tensors.back();
+  }
+  for (int layer = 0; layer < layers; ++layer) {
+    std::vector<std::string> next;
+    for (int i = 0; i < symbols; ++i) {
+      const int j = (i + layer + 1) % symbols;
+      next.push_back("%b" + std::to_string(layer) + "_" + std::to_string(i));
+      body += "  " + next.back() + " = ten.add(" + names[i] + ", " + names[j] + ") : (" +
+              tensors[i] + ", " + tensors[j] + ") -> tensor<?xf32>\n";
+    }
+    names = next;
+    tensors.assign(symbols, "tensor<?xf32>");
+  }
+  return "func.func() <{function_type = (" + types +
+         ") -> tensor<?xf32>, sym_name = \"main\"}> ({\n^bb0(" + arguments + "):\n" + body +
+         "  func.return(" + names[0] + ") : (tensor<?xf32>) -> ()\n}) : () -> ()\n";
+}
+
+// What infer-shapes learns of the parts of two broadcasts grows with their product at most.
+TEST_F(Passes, BroadcastsOfManySymbols) {
+  const std::string few = Run("func.func(infer-shapes)", SumsOfSymbols(12, 6));
+  EXPECT_NE(few.find("broadcast(N0, broadcast(N1, "), std::string::npos) << few;
+  const std::string many = Run("func.func(infer-shapes)", SumsOfSymbols(40, 8));
+  EXPECT_NE(many.find("func.return"), std::string::npos) << many;
+}
+
 }  // namespace
 }  // namespace tenon

@@ -40,6 +40,10 @@ absl::StatusOr<std::vector<Tensor>> ReadFiles(const fs::path& folder, const std:
       return absl::InvalidArgumentError(fmt::format(
           "{}: the model has {} {}s (expected no such file)", path.string(), specs.size(), prefix));
     }
+    if (tensors[slot]) {
+      return absl::InvalidArgumentError(fmt::format("{}: a second file for {} '{}' (expected one)",
+                                                    path.string(), prefix, specs[slot].name));
+    }
     tensors[slot] = ToTensor(read);
   }
   return tensors;
@@ -97,6 +101,15 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Pro
   if (none && !program.outputs().empty()) {
     return absl::InvalidArgumentError(
         fmt::format("{}: no expected values (expected output_N.pb)", folder));
+  }
+  // An output that nothing is compared with must not count as right.
+  for (size_t i = 0; i < cases.size(); ++i) {
+    for (size_t k = 0; k < program.outputs().size(); ++k) {
+      if (cases[i].expected[k]) continue;
+      return absl::InvalidArgumentError(
+          fmt::format("{}: no file for output '{}' (expected output_{}.pb)", folders[i].string(),
+                      program.outputs()[k].name, k));
+    }
   }
   return cases;
 }

@@ -17,10 +17,11 @@ namespace tenon::tools {
 struct Case {
   std::string name;
   std::vector<Tensor> inputs;    // one per program input
-  std::vector<Tensor> expected;  // empty, or one per program output; null where no file says
+  std::vector<Tensor> expected;  // empty, or one per program output
 };
 
 // The cases of a folder of ONNX's test data: the folder itself, or each test_data_set_N in it.
+// InvalidArgument if a case lacks a file for an input or an output of the program.
 absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program,
                                             const Limits& limits);
 

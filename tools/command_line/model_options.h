@@ -151,7 +151,7 @@ constexpr Option<Options> DeviceRow(std::string_view help) {
 // The row of --json.
 template <typename Options>
 constexpr Option<Options> JsonRow() {
-  return {{"json", "", Takes::kValue, "FILE",
+  return {{"json", "", Takes::kOutput, "FILE",
            "write the report to FILE as JSON; \"-\" prints only the JSON"},
           [](Options& o, const Given& g) { return Set(o.json, g.value); }};
 }

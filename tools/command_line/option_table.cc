@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "frontends/api/passes.h"
 #include "ir/core/suggest.h"
+#include "ir/core/write_file.h"
 
 namespace tenon::tools {
 namespace {
@@ -30,12 +31,17 @@ size_t Columns(std::string_view text) {
   }));
 }
 
+bool IsOptional(Takes takes) {
+  return takes == Takes::kOptional || takes == Takes::kOptionalOutput;
+}
+
 // "--name=VALUE", or "-O0 … -O3".
 std::string Label(const OptionForm& form) {
   if (form.name.empty()) return std::string(form.value_name);
   const std::string name = WithDashes(form.name);
-  if (form.takes == Takes::kOptional) return fmt::format("{}[={}]", name, form.value_name);
-  if (form.takes == Takes::kValue) return fmt::format("{}={}", name, form.value_name);
+  if (IsOptional(form.takes)) return fmt::format("{}[={}]", name, form.value_name);
+  if (form.takes == Takes::kValue || form.takes == Takes::kOutput)
+    return fmt::format("{}={}", name, form.value_name);
   return name;
 }
 
@@ -67,6 +73,7 @@ absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& us
   used_next = false;
   switch (form.takes) {
     case Takes::kOptional:
+    case Takes::kOptionalOutput:
       if (!given.has_value || !given.value.empty()) return absl::OkStatus();
       return absl::InvalidArgumentError(
           fmt::format("{}= needs a value ({})", WithDashes(given.option), form.value_name));
@@ -79,6 +86,7 @@ absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& us
       if (given.on || given.value == "false" || given.value == "0") return absl::OkStatus();
       return Expected(given, "true or false");
     case Takes::kValue:
+    case Takes::kOutput:
       if (!given.has_value && next != nullptr) {
         given.value = *next;
         given.has_value = used_next = true;
@@ -99,6 +107,26 @@ absl::Status GivenOnce::Add(const OptionForm& form, const Given& given) {
   return absl::InvalidArgumentError(
       fmt::format("{} is given twice: '{}', then '{}' (expected once)", WithDashes(given.option),
                   before->second, value));
+}
+
+void Outputs::Add(const OptionForm& form, const Given& given) {
+  const bool is_output = form.takes == Takes::kOutput || form.takes == Takes::kOptionalOutput;
+  if (is_output && !given.value.empty() && given.value != "-")
+    files_.insert_or_assign(std::string(form.name), std::string(given.value));
+}
+
+absl::Status Outputs::Check() const {
+  std::map<std::string, std::string> options;  // by file
+  for (const auto& [option, file] : files_) {
+    const std::string replaced = ReplacedPath(file);
+    if (replaced.empty()) continue;
+    const auto [other, is_new] = options.emplace(replaced, option);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(fmt::format("{} and {} both write {} (expected two files)",
+                                                  WithDashes(other->second), WithDashes(option),
+                                                  file));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RefuseBeside(const GivenNames& given, std::string_view with,

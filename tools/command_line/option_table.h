@@ -22,10 +22,12 @@ namespace tenon::tools {
 
 // The value that an option takes.
 enum class Takes : uint8_t {
-  kNothing,   // none
-  kValue,     // =VALUE, or the next argument; never an empty one
-  kFlag,      // nothing, or =true, =false
-  kOptional,  // nothing, or =VALUE
+  kNothing,         // none
+  kValue,           // =VALUE, or the next argument; never an empty one
+  kFlag,            // nothing, or =true, =false
+  kOptional,        // nothing, or =VALUE
+  kOutput,          // as kValue: the name of a file that the program writes
+  kOptionalOutput,  // as kOptional: the same
 };
 
 // How often an option may be given.
@@ -104,6 +106,18 @@ class GivenOnce {
 
  private:
   std::map<std::string_view, std::string> values_;  // by the name of the row
+};
+
+// Finds outputs that would replace each other. For one command line.
+class Outputs {
+ public:
+  // Takes note of an option whose value may be the name of an output.
+  void Add(const OptionForm& form, const Given& given);
+  // Returns InvalidArgument if two options name one file, in whatever spelling.
+  absl::Status Check() const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> files_;  // by name of the option
 };
 
 // Returns the lines of a row in the help. Continued lines are indented.
@@ -186,6 +200,7 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
                              Operand&& operand, Other&& other) {
   bool only_operands = false;
   GivenOnce once;
+  Outputs outputs;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (!only_operands && argument == "--") {
@@ -204,6 +219,7 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
         status = TakeValue(option->form, next, used_next, given);
         if (status.ok()) status = once.Add(option->form, given);
         if (status.ok()) status = option->apply(options, given);
+        if (status.ok()) outputs.Add(option->form, given);
         if (status.ok() && given.on) options.given.emplace(option->form.name);
         i += used_next;
       } else {
@@ -212,7 +228,7 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
     }
     if (!status.ok()) return status;
   }
-  return absl::OkStatus();
+  return outputs.Check();
 }
 
 // Returns the error for an unknown option, with the nearest of `names`.

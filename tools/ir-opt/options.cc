@@ -26,7 +26,7 @@ using Action = Options::Action;
 
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output"),
-    {{"o", "", Takes::kValue, "FILE",
+    {{"o", "", Takes::kOutput, "FILE",
       "write IR text to FILE, or a model to FILE.onnx (default: \"-\")"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
     {{"onnx-opset", "", Takes::kValue, "N",
@@ -109,11 +109,11 @@ constexpr tools::Option<Options> kTable[] = {
     {{"explain", "", Takes::kValue, "RULE[@NODE]",
       "show where a rule fired, or what stopped it (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
-    {{"fusion-report", "", Takes::kValue, "FILE",
+    {{"fusion-report", "", Takes::kOutput, "FILE",
       "explain all rules in FILE; FILE.json gets JSON (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
 
-    {{"trace", "", Takes::kValue, "FILE",
+    {{"trace", "", Takes::kOutput, "FILE",
       "write every step with the operations before and after to FILE.html or FILE.json"},
      [](Options& o, const Given& g) {
        if (!g.value.ends_with(".html") && !g.value.ends_with(".json")) {

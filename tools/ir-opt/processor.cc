@@ -125,7 +125,7 @@ class Processor {
                          const ExplainQuery& query, const std::vector<std::string>& given_names,
                          Outcome& outcome) {
     const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
-    ReferenceEvaluator evaluator(kernels);
+    ReferenceEvaluator evaluator(kernels, {.all = ReferenceEvaluator::kCompilingSteps});
     KernelTarget target(kernels);
     std::map<std::string, int64_t, std::less<>> rule_counts;
     PassContext context;

@@ -96,7 +96,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"runs", "", Takes::kValue, "N",
       "timed runs of each program (default: 1 second, at least 3 runs)"},
      [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 1000000, o.runs); }},
-    {{"profile", "", Takes::kOptional, "FILE",
+    {{"profile", "", Takes::kOptionalOutput, "FILE",
       "report the time of each node; also write FILE.json or .trace.json"},
      [](Options& o, const Given& g) { return ReadProfile(g, o); }},
     {{"weight-cache", "", Takes::kValue, "DIR",
