@@ -66,11 +66,11 @@ int StandardStreamOf(const struct stat& file) {
 }
 
 // Opens a device or a FIFO. The reader of a FIFO gets some time to come; without one ENXIO is set.
-int OpenForWriting(const std::string& path) {
+int OpenForWriting(const std::string& path, bool is_fifo) {
   constexpr int kStepMs = 10, kPatienceMs = 5000;
   for (int waited = 0;; waited += kStepMs) {
     const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0 && errno == ENXIO && waited < kPatienceMs) {
+    if (file < 0 && errno == ENXIO && is_fifo && waited < kPatienceMs) {
       usleep(kStepMs * 1000);
       continue;
     }
@@ -131,8 +131,9 @@ absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(T
   if (const int stream = exists ? StandardStreamOf(old) : -1; stream >= 0)
     return write([&](std::string_view text) { return WriteAll(stream, text, path); });
   if (exists && !S_ISREG(old.st_mode)) {
-    const int file = OpenForWriting(path);
-    if (file < 0 && errno == ENXIO)
+    const bool is_fifo = S_ISFIFO(old.st_mode);
+    const int file = OpenForWriting(path, is_fifo);
+    if (file < 0 && errno == ENXIO && is_fifo)
       return absl::InvalidArgumentError(fmt::format("{}: nobody reads from it", path));
     if (file < 0) return SystemError("cannot be opened for writing", path);
     absl::Status status = write([&](std::string_view text) { return WriteAll(file, text, path); });
