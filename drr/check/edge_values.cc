@@ -56,9 +56,7 @@ class Values {
     }
     if (mode_ == EdgeMode::kFine) {
       const Range range = FineRangeOf(dtype);
-      // Numbers of one size cancel.
-      exponent_ = has_first_ && Pick(0, 1) == 0 ? first_ : Pick(range.lowest, range.highest);
-      first_ = exponent_, has_first_ = true;
+      exponent_ = Pick(range.lowest, range.highest);
       return;
     }
     const Range range = RangeOf(dtype);
@@ -151,9 +149,12 @@ class Values {
 };
 
 void AddNumbers(const TermNode& term, std::vector<double>& numbers) {
-  const double* number = std::get_if<double>(&term.literal);
-  if (term.kind == TermNode::Kind::kLiteral && number != nullptr && std::isfinite(*number))
-    numbers.push_back(*number);
+  if (term.kind == TermNode::Kind::kLiteral) {
+    const double* real = std::get_if<double>(&term.literal);
+    const int64_t* integer = std::get_if<int64_t>(&term.literal);
+    if (real != nullptr && std::isfinite(*real)) numbers.push_back(*real);
+    if (integer != nullptr) numbers.push_back(static_cast<double>(*integer));
+  }
   for (const TermRef& operand : term.operands) AddNumbers(*operand, numbers);
 }
 
@@ -165,8 +166,14 @@ void AddNumbers(const ConditionNode& condition, std::vector<double>& numbers) {
 
 }  // namespace
 
+std::vector<double> NumbersOfConditions(const CompiledRule& rule) {
+  std::vector<double> numbers;
+  for (const ConditionCode& condition : rule.conditions) AddNumbers(*condition.source, numbers);
+  return numbers;
+}
+
 std::vector<double> NumbersBeside(const CompiledRule& rule) {
-  std::vector<double> written, all;
+  std::vector<double> written = NumbersOfConditions(rule), all;
   const auto write = [&](const AttrCode& code) {
     if (code.kind != AttrCode::Kind::kLiteral || code.source == nullptr || !code.literal) return;
     const AttrValue value = ToAttrValue(code.literal);
@@ -177,7 +184,6 @@ std::vector<double> NumbersBeside(const CompiledRule& rule) {
     if (node.kind == ValNode::Kind::kSplat) write(node.splat);
     for (const AttrCode& code : node.attrs) write(code);
   }
-  for (const ConditionCode& condition : rule.conditions) AddNumbers(*condition.source, written);
   for (size_t i = 0; i < written.size(); ++i) {
     const double a = written[i];
     for (const double number : {a, a * 1.5, a / 2, -a}) all.push_back(number);

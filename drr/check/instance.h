@@ -38,6 +38,8 @@ struct Instance {
 // each input, for which rounding is judged. Integers are of any size except in kPlain and kBetween.
 enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain, kBetween, kFine };
 
+// The finite numbers that the conditions of a rule compare with.
+std::vector<double> NumbersOfConditions(const CompiledRule& rule);
 // The finite numbers that a rule writes in its graphs and conditions, numbers beside each of them
 // and between each two.
 std::vector<double> NumbersBeside(const CompiledRule& rule);

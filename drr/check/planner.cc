@@ -13,22 +13,6 @@ namespace tenon::drr {
 
 namespace {
 
-// The finite numbers that a condition compares with.
-void AddNumbers(const TermNode& term, std::vector<double>& numbers) {
-  if (term.kind == TermNode::Kind::kLiteral) {
-    const double* real = std::get_if<double>(&term.literal);
-    const int64_t* integer = std::get_if<int64_t>(&term.literal);
-    if (real != nullptr && std::isfinite(*real)) numbers.push_back(*real);
-    if (integer != nullptr) numbers.push_back(static_cast<double>(*integer));
-  }
-  for (const TermRef& operand : term.operands) AddNumbers(*operand, numbers);
-}
-void AddNumbers(const ConditionNode& condition, std::vector<double>& numbers) {
-  if (condition.term != nullptr) AddNumbers(*condition.term, numbers);
-  for (const auto& part : condition.parts)
-    for (const auto& node : part) AddNumbers(*node, numbers);
-}
-
 std::vector<uint16_t> DimsOf(const Node& node) {
   std::vector<uint16_t> dims;
   for (const AttrCode& code : node.attrs)
