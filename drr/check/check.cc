@@ -301,7 +301,7 @@ class Checker {
         how.unproven = judge.assumes() && chance(3);
       }
       if (asks_about_numbers_ && !how.unproven && !chance(judge.assumes() ? 4 : 2))
-        plan->Guard(random_, dtype, false);
+        plan->Guard(random_, dtype, how.mode == EdgeMode::kFine || how.mode == EdgeMode::kPlain);
       EdgeJudge::Outcome outcome = judge.Try(*std::move(plan), dtype, how);
       if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
       if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));

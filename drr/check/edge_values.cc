@@ -249,10 +249,15 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
         break;
       }
     }
+    // Ranges say nothing about NaN.
+    if (leaf.guarding != Guarding::kNone)
+      for (double& value : leaf.values)
+        if (std::isnan(value)) value = 0;
     // A row of one kind: what is hidden completely.
     const auto row = leaf.shape.empty() ? int64_t{1} : leaf.shape.back();
-    if (mode != EdgeMode::kSpecial || !IsFloat(type) || leaf.positive || row == 0 ||
-        leaf.values.empty() || values.Pick(0, 5) > 0)
+    if (mode != EdgeMode::kSpecial || !IsFloat(type) || leaf.positive ||
+        leaf.guarding != Guarding::kNone || row == 0 || leaf.values.empty() ||
+        values.Pick(0, 5) > 0)
       continue;
     const double special = values.Special();
     const int rows = static_cast<int>(static_cast<int64_t>(leaf.values.size()) / row);

@@ -14,8 +14,12 @@ namespace {
 
 constexpr int kMostRangeSteps = 400;
 
-// 0 times infinity is NaN in a program, which every range allows.
-double FiniteTimes(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+// Every range allows NaN. But 0 times infinity, which is NaN in a program, bounds nothing.
+double BoundTimes(double a, double b) {
+  if (a == 0) return std::isinf(b) ? b : 0;
+  if (b == 0) return std::isinf(a) ? a : 0;
+  return a * b;
+}
 
 ValueRange Symmetric(double magnitude) { return {-magnitude, magnitude}; }
 
@@ -24,8 +28,8 @@ ValueRange operator+(const ValueRange& a, const ValueRange& b) {
 }
 ValueRange operator-(const ValueRange& a) { return {-a.high, -a.low}; }
 ValueRange operator*(const ValueRange& a, const ValueRange& b) {
-  const double ends[] = {FiniteTimes(a.low, b.low), FiniteTimes(a.low, b.high),
-                         FiniteTimes(a.high, b.low), FiniteTimes(a.high, b.high)};
+  const double ends[] = {BoundTimes(a.low, b.low), BoundTimes(a.low, b.high),
+                         BoundTimes(a.high, b.low), BoundTimes(a.high, b.high)};
   return {*std::min_element(std::begin(ends), std::end(ends)),
           *std::max_element(std::begin(ends), std::end(ends))};
 }
@@ -223,7 +227,7 @@ class Ranges {
     const ValueRange a = Operand(op, 0);
     if (op.operand(0) != op.operand(1)) return a * Operand(op, 1);
     const ValueRange size = Magnitudes(a);
-    return {FiniteTimes(size.low, size.low), FiniteTimes(size.high, size.high)};
+    return {BoundTimes(size.low, size.low), BoundTimes(size.high, size.high)};
   }
 
   // sqrt(n), if `root` is the root of the mean of the n squares of x and a number that is not
@@ -253,7 +257,7 @@ class Ranges {
     if (exponent.low != exponent.high || !std::isfinite(exponent.low)) return {};
     if (exponent.low == 2) {
       const ValueRange size = Magnitudes(base);
-      return {FiniteTimes(size.low, size.low), FiniteTimes(size.high, size.high)};
+      return {BoundTimes(size.low, size.low), BoundTimes(size.high, size.high)};
     }
     // Even powers and powers of what is not negative are no negative numbers.
     if (std::fmod(exponent.low, 2) == 0 || base.low >= 0) return {0, kInfinity};
@@ -279,7 +283,7 @@ class Ranges {
     return count;
   }
   static ValueRange Sum(const ValueRange& x, double count) {
-    return {FiniteTimes(std::min(x.low, 0.0), count), FiniteTimes(std::max(x.high, 0.0), count)};
+    return {BoundTimes(std::min(x.low, 0.0), count), BoundTimes(std::max(x.high, 0.0), count)};
   }
 
   static double Extent(Value value, int64_t axis) {
@@ -287,7 +291,7 @@ class Ranges {
     return dim.is_constant() ? static_cast<double>(dim.constant()) : kInfinity;
   }
   static ValueRange Products(const ValueRange& a, const ValueRange& b, double terms) {
-    return Symmetric(FiniteTimes(FiniteTimes(a.magnitude(), b.magnitude()), terms));
+    return Symmetric(BoundTimes(BoundTimes(a.magnitude(), b.magnitude()), terms));
   }
 
   ValueRange MatrixProduct(const Operation& op) {
@@ -306,14 +310,14 @@ class Ranges {
   ValueRange Convolution(const Operation& op) {
     const Value w = op.operand(1);
     double terms = 1;
-    for (int64_t i = 1; i < w.type().rank(); ++i) terms = FiniteTimes(terms, Extent(w, i));
+    for (int64_t i = 1; i < w.type().rank(); ++i) terms = BoundTimes(terms, Extent(w, i));
     return Products(Operand(op, 0), Operand(op, 1), terms);
   }
 
   // A norm of n elements has at most sqrt(n), whatever it is of.
   ValueRange Norm(Value x, int64_t axis, Value scale, Value bias) {
     double count = 1;
-    for (int64_t i = axis; i < x.type().rank(); ++i) count = FiniteTimes(count, Extent(x, i));
+    for (int64_t i = axis; i < x.type().rank(); ++i) count = BoundTimes(count, Extent(x, i));
     const ValueRange norm = Symmetric(std::sqrt(count) * (1 + 1e-6));
     return (scale ? norm * Of(scale) : norm) + Of(bias);
   }
