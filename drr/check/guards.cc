@@ -58,6 +58,9 @@ void InstancePlan::Guard(std::mt19937_64& random, DType dtype, bool moderate) {
     leaf.low = bound(type);
     leaf.high = pick(0, 1) == 0 ? -leaf.low : bound(type);
     if (leaf.guarding == Guarding::kBetween && leaf.low > leaf.high) std::swap(leaf.low, leaf.high);
+    // Negative zeros are no plain numbers.
+    if (moderate && leaf.low == 0) leaf.low = 0;
+    if (moderate && leaf.high == 0) leaf.high = 0;
   }
 }
 
