@@ -45,6 +45,14 @@ class FusedParts {
         return TransposeConcat(fused::TransposeConcatOp(&op()));
       case fused::GroupNormOp::kId:
         return GroupNorm(fused::GroupNormOp(&op()));
+      case nn::GroupNormOp::kId: {
+        const nn::GroupNormOp norm(&op());
+        const auto attrs = norm.attrs();
+        if (expansion_ != FusedExpansion::kPairs) return Values();
+        const Value made =
+            NormOfGroups(norm.x(), norm.scale(), norm.bias(), attrs.groups, attrs.epsilon);
+        return made ? Values{made} : Values();
+      }
       default:
         return expansion_ == FusedExpansion::kAll ? PartsOfSingle() : Values();
     }
@@ -156,10 +164,33 @@ class FusedParts {
   Values GroupNorm(const fused::GroupNormOp& op) {
     const auto attrs = op.attrs();
     const Value sum = op.skip() ? f_.Add(op.x(), op.skip()) : op.x();
-    const Value normed = f_.Make<nn::GroupNormOp>(
-        sum, op.scale(), op.bias(),
-        nn::GroupNormOp::Attrs{.groups = attrs.groups, .epsilon = attrs.epsilon});
+    Value normed;
+    if (expansion_ == FusedExpansion::kPairs)
+      normed = NormOfGroups(sum, op.scale(), op.bias(), attrs.groups, attrs.epsilon);
+    if (!normed) {
+      normed = f_.Make<nn::GroupNormOp>(
+          sum, op.scale(), op.bias(),
+          nn::GroupNormOp::Attrs{.groups = attrs.groups, .epsilon = attrs.epsilon});
+    }
     return {f_.Activated(normed, attrs.activation, attrs.alpha, attrs.beta), sum};
+  }
+
+  // A layer norm of each group, which CUDA has a kernel for. Null if the number of channels is not
+  // known.
+  Value NormOfGroups(Value x, Value scale, Value bias, int64_t groups, float epsilon) {
+    const OpFormula::Dims dims = f_.DimsOf(x);
+    if (dims.size() < 2 || !dims[1].is_constant() || groups <= 0 ||
+        dims[1].constant() % groups != 0)
+      return Value();
+    OpFormula::Dims split = dims;
+    split[1] = f_.Number(dims[1].constant() / groups);
+    split.insert(split.begin() + 1, f_.Number(groups));
+    const Value rows = f_.Reshape(x, split);
+    Value y = f_.Reshape(f_.Norm("layer", 2, epsilon, rows, Value(), Value()), dims);
+    OpFormula::Dims channels(dims.size() - 1, f_.Number(1));
+    channels[0] = dims[1];
+    if (scale) y = f_.Mul(y, f_.Reshape(scale, channels));
+    return bias ? f_.Add(y, f_.Reshape(bias, channels)) : y;
   }
 
   Values PlainLinear(const fused::LinearOp& op) {

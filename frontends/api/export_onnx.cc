@@ -34,8 +34,8 @@ absl::Status Export(const Model& model, const std::string& path, const ExportOpt
   // What several fused operations compute alike, such as a mask, is computed once.
   const bool standard = options.ops == OnnxOps::kStandard;
   TENON_RETURN_IF_ERROR(manager.AddPipeline(fmt::format(
-      "{},export-onnx{{opset={} ops={}}},dce", standard ? "expand-fused{all=true},cse,dce" : "dce",
-      opset, standard ? "standard" : "ort")));
+      "expand-layers,{},export-onnx{{opset={} ops={}}},dce",
+      standard ? "expand-fused{all=true},cse,dce" : "dce", opset, standard ? "standard" : "ort")));
   PassContext context;
   TENON_RETURN_IF_ERROR(manager.Run(lowered.module(), context, {}).status());
   onnx::WriteOptions write;

@@ -276,7 +276,7 @@ TEST(Adapters, Col2ImOfHugeNumbers) {
            {1, kHuge, kHuge - 1, {}}}) {
     const Imported result = Columns(4, 4, height, width, block, attributes);
     EXPECT_EQ(result.Ops(), "onnx.Col2Im");
-    EXPECT_TRUE(result.HasDiagnostic("more than 16777216")) << result.status;
+    EXPECT_TRUE(result.HasDiagnostic("at most 16777216 elements")) << result.status;
   }
   // Tiles are moved, however many there are.
   constexpr int kMany = 1 << 15;

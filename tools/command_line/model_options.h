@@ -103,7 +103,7 @@ constexpr Option<Options> PrecisionRow(std::string_view help) {
 template <typename Options>
 constexpr Option<Options> LoadOpsRow() {
   return {{"load-ops", "", Takes::kValue, "FILE",
-           "declare the operations of FILE: JSON or rules (.drr); repeatable", Times::kAny},
+           "declare the operations of FILE: JSON or rules (.drr); repeatable", Times::kAny, true},
           [](Options& o, const Given& g) {
             o.op_files.emplace_back(g.value);
             return absl::OkStatus();
