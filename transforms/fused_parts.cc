@@ -263,7 +263,8 @@ class FusedParts {
 }  // namespace
 
 absl::StatusOr<std::vector<Value>> FusedPartsOf(Operation& op, FusedExpansion expansion) {
-  if (op.info().dialect() != "fused") return std::vector<Value>();
+  const bool is_group_norm = op.id() == nn::GroupNormOp::kId;
+  if (op.info().dialect() != "fused" && !is_group_norm) return std::vector<Value>();
   return FusedParts(op, expansion).Make();
 }
 
