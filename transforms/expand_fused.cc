@@ -1,7 +1,6 @@
 // expand-fused: fused operations that no CUDA kernel computes become the operations that they join.
-// A linear layer with a norm becomes a linear layer and a norm, a group norm a layer norm of groups,
-// and so on. The option `all` takes
-// all of them apart.
+// A linear layer with a norm becomes a linear layer and a norm, a group norm a layer norm of
+// groups, and so on. The option `all` takes all of them apart.
 #include <vector>
 
 #include "ir/core/block.h"
