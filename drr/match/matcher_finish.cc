@@ -197,6 +197,7 @@ Matcher::Solved Matcher::Solve(uint16_t index, DimExpr actual) {
     return DimExpr::ProvablyEqual(*value, actual) ? Solved::kYes : Solved::kNo;
   }
   if (code.kind == DimNode::Kind::kVariable) {
+    if (actual.is_constant() && actual.constant() < 0) return Solved::kNo;
     dims_[code.variable] = actual;
     return Solved::kYes;
   }

@@ -235,7 +235,12 @@ absl::Status LoadOps(const std::string& file, Context& context) {
     return absl::NotFoundError(fmt::format("{}: operations cannot be read: {}", file, why));
   };
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) return cannot("it is a folder");
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (error) return cannot(error.message());
+  if (std::filesystem::is_directory(status)) return cannot("it is a folder");
+  // A pipe may never end.
+  if (!std::filesystem::is_regular_file(status))
+    return cannot("it is no regular file (expected a file, not a pipe)");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return cannot(std::strerror(errno));

@@ -126,6 +126,22 @@ TEST_F(ExportOnnxTest, NamesAndSymbolsStay) {
   EXPECT_THAT(text, HasSubstr("(tensor<?x4xf32, [\"batch\", \"\"]>)"));
 }
 
+// A graph may return an input under its own name.
+TEST_F(ExportOnnxTest, AnInputIsAnOutput) {
+  const absl::StatusOr<Model> model = LoadFromBytes(
+      R"ir(func.func() <{arg_attrs = [{core.name = "x"}], res_attrs = [{core.name = "x"}], function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<3xf32>):
+  func.return(%x) : (tensor<3xf32>) -> ()
+}) : () -> ()
+)ir",
+      "same.mlir");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::StatusOr<Model> again = RoundTrip(*model);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(TextOf(*again).find("Identity"), std::string::npos);
+  EXPECT_THAT(TextOf(*again), HasSubstr("core.name = \"x\""));
+}
+
 TEST_F(ExportOnnxTest, LargeModelsHaveTheirWeightsInAnotherFile) {
   const absl::StatusOr<Model> model = LoadFromBytes(kProgram, "program.mlir");
   ASSERT_TRUE(model.ok()) << model.status();

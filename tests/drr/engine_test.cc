@@ -4,6 +4,7 @@
 
 #include "drr/match/matcher.h"
 #include "drr/rewrite/driver.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/core/parser.h"
@@ -225,6 +226,30 @@ TEST_F(EngineTest, DimensionsUnifyAndAreSolved) {
   EXPECT_THAT(WhyNot({rule}, text("2x12")),
               HasSubstr("the result would be tensor<6x4xf32> instead of tensor<2x12xf32>"));
   EXPECT_THAT(WhyNot({rule}, text("4x6")), HasSubstr("a dimension is 2, the rule wants 4"));
+}
+
+// An extent is not negative.
+TEST_F(EngineTest, DimensionsAreNotSolvedByNegativeNumbers) {
+  Val x("x");
+  Dim H("H"), D("D");
+  Rule rule = Rule("r")
+                  .Match(Relu(x))
+                  .Where(ShapeIs(x, {H + 5, D}))
+                  .Replace(Reshape(Reshape(x, {.shape = {D, H + 5}}), {.shape = {H + 5, D}}))
+                  .Lowers("forms");
+  auto text = [](int rows) {
+    return fmt::format(
+        "\"func.func\"() <{{function_type = (tensor<{0}x4xf32>) -> tensor<{0}x4xf32>, "
+        "sym_name = \"f\"}}> ({{\n^bb0(%x: tensor<{0}x4xf32>):\n"
+        "  %a = \"ten.relu\"(%x) : (tensor<{0}x4xf32>) -> tensor<{0}x4xf32>\n"
+        "  \"func.return\"(%a) : (tensor<{0}x4xf32>) -> ()\n}}) : () -> ()\n",
+        rows);
+  };
+  Apply({rule}, text(5));
+  EXPECT_EQ(counts_["r"], 1);
+  counts_.clear();
+  Apply({rule}, text(3));
+  EXPECT_EQ(counts_["r"], 0);
 }
 
 // A target that runs everything but SiLU.

@@ -123,7 +123,8 @@ absl::Status GraphWriter::Write(const Operation& function, GraphProto& graph) {
       NamesIn(function.attr("res_attrs"), ret->num_operands(), "output_");
   for (const std::string& name : outputs) used_.insert(name);
   for (unsigned i = 0; i < body.num_arguments(); ++i) {
-    // An input of the name of an output keeps it, and the output is a copy: see WriteOutputs.
+    // An input of the name of an output keeps it. It is that output, or the output is a copy: see
+    // WriteOutputs.
     names_[body.argument(i).impl()] = inputs[i];
     used_.insert(inputs[i]);
     TENON_RETURN_IF_ERROR(Declare(body.argument(i), inputs[i], *graph.add_input()));
@@ -240,7 +241,8 @@ absl::Status GraphWriter::WriteOutputs(const Block& block, const std::vector<std
     std::string name = NameOf(value);
     const bool renamed = !names.empty() && name != names[i];
     // An output is the result of a node of the graph, and of no other output.
-    if (!of_node || renamed || !written.insert(name).second) {
+    const bool is_input = !names.empty() && !renamed && !value.is_result();
+    if ((!of_node && !is_input) || renamed || !written.insert(name).second) {
       NodeProto& copy = *graph.add_node();
       copy.set_op_type("Identity");
       copy.set_name(UniqueNode(name + "_copy"));

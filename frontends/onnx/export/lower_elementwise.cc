@@ -1,6 +1,7 @@
 // Elementwise operations, products, and those that are a change of name.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
@@ -59,14 +60,18 @@ bool LowerRenamed(Lowering& l) {
   return true;
 }
 
+// To ONNX Runtime an absent bound of Clip is the largest number of the type, which cuts infinities
+// off. So a Clip has two finite bounds.
 void Clip(Lowering& l, const ten::ClipOp& op) {
   const DType dtype = op.x().type().dtype();
-  const auto bound = [&](double value) {
-    return std::isinf(value) ? Value() : l.Scalar(dtype, value);
-  };
   const auto attrs = op.attrs();
-  const Value low = bound(attrs.min), high = bound(attrs.max);
-  l.Done(l.Node("Clip", {op.x(), low, high}));
+  if (std::isfinite(attrs.min) && std::isfinite(attrs.max))
+    return l.Done(l.Node("Clip", {op.x(), l.Scalar(dtype, attrs.min), l.Scalar(dtype, attrs.max)}));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Value y = op.x();
+  if (attrs.min != -kInfinity) y = l.Node("Max", {y, l.Scalar(dtype, attrs.min)});
+  if (attrs.max != kInfinity) y = l.Node("Min", {y, l.Scalar(dtype, attrs.max)});
+  l.Done(y);
 }
 
 void Elu(Lowering& l, const ten::EluOp& op) {

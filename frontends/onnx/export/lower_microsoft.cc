@@ -72,7 +72,14 @@ bool OrtRotary(Lowering& l, const nn::RotaryEmbeddingOp& op) {
   if (l.opset() >= 23 || !op.position_ids() || !IsF32(op.x()) || op.cos().type().rank() != 2)
     return false;
   Lowering::Attrs made = {{"interleaved", l.Int(attrs.interleaved ? 1 : 0)}};
-  if (attrs.num_heads > 0) made.emplace_back("num_heads", l.Int(attrs.num_heads));
+  int64_t heads = attrs.num_heads;
+  // A part of the features is rotated only where the node says how many heads there are.
+  if (heads == 0 && attrs.rotary_dim > 0 && op.x().type().rank() == 4) {
+    const DimExpr dim = op.x().type().dim(1);
+    if (!dim.is_constant()) return false;
+    heads = dim.constant();
+  }
+  if (heads > 0) made.emplace_back("num_heads", l.Int(heads));
   if (attrs.rotary_dim > 0) made.emplace_back("rotary_embedding_dim", l.Int(attrs.rotary_dim));
   l.Done(l.Node("com.microsoft.RotaryEmbedding", {op.x(), op.position_ids(), op.cos(), op.sin()},
                 made));
@@ -87,8 +94,10 @@ bool IsMultiHead(const fused::AttentionOp& op) {
   const auto attrs = op.attrs();
   const bool rows = attrs.q_layout != "bhsd" && attrs.k_layout == attrs.q_layout &&
                     attrs.v_layout == attrs.q_layout && attrs.out_layout == "bsh";
-  if (!rows || !IsF32(op.q()) || attrs.kv_num_heads != attrs.num_heads || attrs.window > 0 ||
-      attrs.softcap > 0 || attrs.nan_guard || attrs.zero_nan_rows || attrs.repeat_first_key) {
+  // A scale of 0 is that of the number of features to MultiHeadAttention.
+  if (!rows || attrs.scale == 0 || !IsF32(op.q()) || attrs.kv_num_heads != attrs.num_heads ||
+      attrs.window > 0 || attrs.softcap > 0 || attrs.nan_guard || attrs.zero_nan_rows ||
+      attrs.repeat_first_key) {
     return false;
   }
   if (op.mask() && op.mask().type().dtype() == DType::kBool) return false;
@@ -115,6 +124,20 @@ Value SideBySide(OpFormula& f, Value x, std::string_view layout, int64_t heads, 
   return f.Slice(x, 2, f.Number(offset), f.Number(offset + heads * size));
 }
 
+// The summand of the scores with all queries and keys: MultiHeadAttention repeats it over batches
+// and heads only.
+Value OfAllScores(OpFormula& f, const fused::AttentionOp& op, Value summand) {
+  OpFormula::Dims dims = f.DimsOf(summand);
+  const DimExpr queries = f.DimOf(op.q(), 1);
+  DimExpr keys = f.DimOf(op.k(), 1);
+  if (op.past_key()) keys = keys + f.DimOf(op.past_key(), 2);
+  if (!f.ok() ||
+      (DimExpr::ProvablyEqual(dims[2], queries) && DimExpr::ProvablyEqual(dims[3], keys)))
+    return summand;
+  dims[2] = queries, dims[3] = keys;
+  return f.Make<ten::ExpandOp>(summand, ten::ExpandOp::Attrs{.shape = dims});
+}
+
 bool OrtAttention(Lowering& l, const fused::AttentionOp& op) {
   if (!IsMultiHead(op)) return false;
   const auto attrs = op.attrs();
@@ -125,6 +148,8 @@ bool OrtAttention(Lowering& l, const fused::AttentionOp& op) {
   const Value q = heads(op.q(), attrs.head_dim, attrs.q_offset);
   const Value k = heads(op.k(), attrs.head_dim, attrs.k_offset);
   const Value v = heads(op.v(), attrs.v_head_dim, attrs.v_offset);
+  Value summand = op.mask() ? op.mask() : op.bias();
+  if (summand) summand = OfAllScores(f, op, summand);
   if (!f.ok()) {
     l.Fail("its operands");
     return true;
@@ -136,7 +161,6 @@ bool OrtAttention(Lowering& l, const fused::AttentionOp& op) {
     made.emplace_back("mask_filter_value", l.Float(attrs.mask_value));
   }
   if (attrs.causal) made.emplace_back("unidirectional", l.Int(1));
-  const Value summand = op.mask() ? op.mask() : op.bias();
   Operation* node = l.Nodes("com.microsoft.MultiHeadAttention",
                             {q, k, v, Value(), key_mask, summand, op.past_key(), op.past_value()},
                             made, l.op().num_results());
