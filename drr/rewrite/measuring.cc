@@ -22,21 +22,25 @@ std::optional<int64_t> Elements(const Operation& op, bool bytes) {
   return sum;
 }
 
-// Operations of `names` among `ops` from which `op` is computed.
+// Operations of `names` among `ops` from which the operands of `op` are computed, each counted once
+// an operand: operands may be one value, of which a rule replaces one after the other.
 int64_t Below(const Operation& op, std::span<Operation* const> ops,
               const std::vector<std::string>& names) {
   const std::set<const Operation*> among(ops.begin(), ops.end());
-  std::set<const Operation*> seen;
-  std::vector<const Operation*> open = {&op};
   int64_t count = 0;
-  while (!open.empty()) {
-    const Operation* at = open.back();
-    open.pop_back();
-    for (unsigned i = 0; i < at->num_operands(); ++i) {
-      const Operation* below = at->operand(i).defining_op();
-      if (below == nullptr || !among.contains(below) || !seen.insert(below).second) continue;
+  for (unsigned first = 0; first < op.num_operands(); ++first) {
+    std::set<const Operation*> seen;
+    std::vector<const Operation*> open;
+    const auto visit = [&](const Operation* below) {
+      if (below == nullptr || !among.contains(below) || !seen.insert(below).second) return;
       count += IsOne(*below, names) ? 1 : 0;
       open.push_back(below);
+    };
+    visit(op.operand(first).defining_op());
+    while (!open.empty()) {
+      const Operation* at = open.back();
+      open.pop_back();
+      for (unsigned i = 0; i < at->num_operands(); ++i) visit(at->operand(i).defining_op());
     }
   }
   return count;

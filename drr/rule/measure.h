@@ -15,11 +15,11 @@ namespace tenon::drr {
 struct Measure {
   // What is counted.
   enum class Kind : uint8_t {
-    kNone,    // the rule names nothing
-    kWords,   // what `words` say, for readers: nothing can check it
-    kOps,     // operations `ops`
-    kBefore,  // pairs of an operation of `ops` and one of `behind` that reads its result, directly
-              // or through others
+    kNone,      // the rule names nothing
+    kWords,     // what `words` say, for readers: nothing can check it
+    kOps,       // operations `ops`
+    kBefore,    // pairs of an operation of `ops` and an operand of one of `behind` that is computed
+                // from its result
     kElements,  // elements of results
     kBytes,     // bytes of results
   };
@@ -32,8 +32,8 @@ std::string ToString(const Measure& measure);
 
 // The number of these operations, such as "ten.div".
 Measure OpsOf(std::vector<std::string> ops);
-// The number of pairs of an operation of `ops` and one of `behind` that is computed from its
-// result. A rule that moves transposes behind sums lowers OpsBefore({"ten.transpose"},
+// The number of pairs of an operation of `ops` and an operand of one of `behind` that is computed
+// from its result. A rule that moves transposes behind sums lowers OpsBefore({"ten.transpose"},
 // {"ten.add"}).
 Measure OpsBefore(std::vector<std::string> ops, std::vector<std::string> behind);
 // The number of elements that operations other than constants compute. Unknown extents are not
