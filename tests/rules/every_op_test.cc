@@ -73,7 +73,7 @@ TEST_P(EveryOp, IsSafeInRules) {
   ReferenceEvaluator evaluator(MakeKernelRegistry());
   CheckOptions options;
   options.matches = 3;
-  options.attempts = options.edges = kWholeCheck ? 60 : 24;
+  options.attempts = options.edges = kWholeCheck ? 60 : 12;
   for (const Attrs how : {Attrs::kDefault, Attrs::kAny, Attrs::kBound}) {
     for (const bool negated : {true, false}) {
       for (const bool optional : {true, false}) {

@@ -17,7 +17,7 @@ inline constexpr bool kWholeCheck = true;
 // The defaults of the check, or what does under sanitizers.
 inline CheckOptions TestedThoroughness() {
   CheckOptions options;
-  if (!kWholeCheck) options.matches = 3, options.edges = 240;
+  if (!kWholeCheck) options.matches = 3, options.edges = 96;
   return options;
 }
 
