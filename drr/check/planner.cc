@@ -47,7 +47,7 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
                                     "ten.greater_equal", "ten.equal"})) &&
              Chance(0.25);
   masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
-  for (const ConditionCode& condition : rule.conditions) AddNumbers(*condition.source, asked_);
+  asked_ = NumbersOfConditions(rule);
   const auto write = [&](int64_t number) {
     if (number < -kLargestWritten || number > kLargestWritten || std::abs(number) < 2) return;
     written_.push_back(std::abs(number));
