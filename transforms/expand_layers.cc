@@ -12,6 +12,30 @@
 namespace tenon {
 namespace {
 
+// Returns attributes with those that all operations with an attention in them share.
+template <typename Attrs, typename From>
+Attrs AttentionAttrs(const From& from) {
+  Attrs attrs;
+  attrs.num_heads = from.num_heads;
+  attrs.kv_num_heads = from.kv_num_heads;
+  attrs.scale = from.scale;
+  attrs.causal = from.causal;
+  attrs.window = from.window;
+  attrs.mask_value = from.mask_value;
+  attrs.mask_replaces = from.mask_replaces;
+  attrs.mask_last = from.mask_last;
+  attrs.repeat_first_key = from.repeat_first_key;
+  attrs.nan_guard = from.nan_guard;
+  attrs.zero_nan_rows = from.zero_nan_rows;
+  attrs.softcap = from.softcap;
+  attrs.head_dim = from.head_dim;
+  attrs.v_head_dim = from.v_head_dim;
+  attrs.q_offset = from.q_offset;
+  attrs.k_offset = from.k_offset;
+  attrs.v_offset = from.v_offset;
+  return attrs;
+}
+
 using MaybeValue = absl::StatusOr<Value>;
 using Values = absl::StatusOr<std::vector<Value>>;
 
@@ -52,34 +76,18 @@ class LayerParts {
   Values Layer(const fused::TransformerLayerOp& op) {
     const auto a = op.attrs();
     if (!HeadsAreKnown(op)) return std::vector<Value>();
+    auto attention = AttentionAttrs<fused::AttentionBlockOp::Attrs>(a);
+    attention.interleaved = a.interleaved;
+    attention.rotary_dim = a.rotary_dim;
+    attention.norm = a.norm;
+    attention.epsilon = a.epsilon;
+    attention.transpose_w = a.transpose_w;
     TENON_ASSIGN_OR_RETURN(
         const std::vector<Value> block,
         AddAll<fused::AttentionBlockOp>(
             op.x(), op.residual(), op.wq(), op.wo(), op.bq(), op.wk(), op.bk(), op.wv(), op.bv(),
             op.bo(), op.cos(), op.sin(), op.mask(), op.bias(), op.key_mask(), op.past_key(),
-            op.past_value(), op.norm_scale(), op.norm_bias(),
-            fused::AttentionBlockOp::Attrs{.num_heads = a.num_heads,
-                                           .kv_num_heads = a.kv_num_heads,
-                                           .scale = a.scale,
-                                           .causal = a.causal,
-                                           .window = a.window,
-                                           .mask_value = a.mask_value,
-                                           .mask_replaces = a.mask_replaces,
-                                           .mask_last = a.mask_last,
-                                           .repeat_first_key = a.repeat_first_key,
-                                           .nan_guard = a.nan_guard,
-                                           .zero_nan_rows = a.zero_nan_rows,
-                                           .softcap = a.softcap,
-                                           .head_dim = a.head_dim,
-                                           .v_head_dim = a.v_head_dim,
-                                           .q_offset = a.q_offset,
-                                           .k_offset = a.k_offset,
-                                           .v_offset = a.v_offset,
-                                           .interleaved = a.interleaved,
-                                           .rotary_dim = a.rotary_dim,
-                                           .norm = a.norm,
-                                           .epsilon = a.epsilon,
-                                           .transpose_w = a.transpose_w}));
+            op.past_value(), op.norm_scale(), op.norm_bias(), attention));
     TENON_ASSIGN_OR_RETURN(std::vector<Value> results,
                            AddAll<fused::FeedForwardOp>(
                                block[0], a.post_norm ? block[0] : block[1], op.wu(), op.wd(),
@@ -142,23 +150,7 @@ class LayerParts {
   Values Block(const fused::AttentionBlockOp& op) {
     if (!HeadsAreKnown(op)) return std::vector<Value>();
     const auto a = op.attrs();
-    fused::AttentionOp::Attrs attention{.num_heads = a.num_heads,
-                                        .kv_num_heads = a.kv_num_heads,
-                                        .scale = a.scale,
-                                        .causal = a.causal,
-                                        .window = a.window,
-                                        .mask_value = a.mask_value,
-                                        .mask_replaces = a.mask_replaces,
-                                        .mask_last = a.mask_last,
-                                        .repeat_first_key = a.repeat_first_key,
-                                        .nan_guard = a.nan_guard,
-                                        .zero_nan_rows = a.zero_nan_rows,
-                                        .softcap = a.softcap,
-                                        .head_dim = a.head_dim,
-                                        .v_head_dim = a.v_head_dim,
-                                        .q_offset = a.q_offset,
-                                        .k_offset = a.k_offset,
-                                        .v_offset = a.v_offset};
+    auto attention = AttentionAttrs<fused::AttentionOp::Attrs>(a);
     TENON_ASSIGN_OR_RETURN(Value q, Linear(op.x(), op.wq(), op.bq(), a.transpose_w));
     Value k = q;
     if (op.wk()) {

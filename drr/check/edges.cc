@@ -54,31 +54,44 @@ bool Close(double want, double got, double relative, double slack) {
   return std::abs(got - want) <= relative * std::max(std::abs(want), std::abs(got)) + slack;
 }
 
+// Ops that return some of the numbers that they read. One without headroom is a constant, an
+// argument, or the result of an op that is asked itself.
+bool Selects(std::string_view op) {
+  static constexpr std::string_view kOps[] = {
+      "ten.clip",       "ten.concat",     "ten.expand",    "ten.gather",  "ten.max",
+      "ten.min",        "ten.reduce_max", "ten.relu",      "ten.reshape", "ten.slice",
+      "ten.reduce_min", "ten.split",      "ten.transpose", "ten.where"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
 // Ops whose relative error does not depend on what cancels.
 bool AddsNothing(std::string_view op) {
   static constexpr std::string_view kOps[] = {
-      "ten.abs",       "ten.cast",       "ten.concat",     "ten.div",        "ten.expand",
-      "ten.gather",    "ten.max",        "ten.min",        "ten.mul",        "ten.neg",
-      "ten.pad",       "ten.reciprocal", "ten.reduce_max", "ten.reduce_min", "ten.relu",
-      "ten.reshape",   "ten.slice",      "ten.split",      "ten.sqrt",       "ten.rsqrt",
-      "ten.transpose", "ten.where",      "ten.is_nan",     "ten.is_inf"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+      "ten.abs",        "ten.cast", "ten.div",   "ten.mul",    "ten.neg",   "ten.pad",
+      "ten.reciprocal", "ten.sqrt", "ten.rsqrt", "ten.is_nan", "ten.is_inf"};
+  return Selects(op) || std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
+// The largest magnitude among the floats; infinities and NaN do not count if `finite`.
+double Largest(const std::vector<Attribute>& values, bool finite) {
+  double largest = 0;
+  for (const Attribute value : values) {
+    if (!IsFloat(value.type().dtype())) continue;
+    for (int64_t i = 0; i < value.type().num_elements(); ++i) {
+      const double number = std::abs(value.ElementAsDouble(i));
+      if (!finite || std::isfinite(number)) largest = std::max(largest, number);
+    }
+  }
+  return largest;
 }
 
 // The largest finite number that an op which may cancel reads or makes.
 double LargestTerm(const Run& run) {
   double largest = 0;
   for (const RunStep& computed : run.computed) {
-    if (AddsNothing(computed.op->name())) continue;
-    for (const auto* values : {&computed.operands, &computed.results}) {
-      for (Attribute value : *values) {
-        if (!IsFloat(value.type().dtype())) continue;
-        for (int64_t i = 0; i < value.type().num_elements(); ++i) {
-          const double number = std::abs(value.ElementAsDouble(i));
-          if (std::isfinite(number)) largest = std::max(largest, number);
-        }
-      }
-    }
+    if (!AddsNothing(computed.op->name()))
+      largest =
+          std::max({largest, Largest(computed.operands, true), Largest(computed.results, true)});
   }
   return largest;
 }
@@ -89,24 +102,10 @@ double LargestSummand(const Run& run) {
   for (const RunStep& computed : run.computed) {
     const bool is_function =
         computed.op->Has(Trait::kElementwise) && computed.op->num_operands() == 1;
-    if (is_function || AddsNothing(computed.op->name())) continue;
-    for (Attribute value : computed.operands) {
-      if (!IsFloat(value.type().dtype())) continue;
-      for (int64_t i = 0; i < value.type().num_elements(); ++i)
-        largest = std::max(largest, std::abs(value.ElementAsDouble(i)));
-    }
+    if (!is_function && !AddsNothing(computed.op->name()))
+      largest = std::max(largest, Largest(computed.operands, false));
   }
   return largest;
-}
-
-// Ops that return some of the numbers that they read. One without headroom is a constant, an
-// argument, or the result of an op that is asked itself.
-bool Selects(std::string_view op) {
-  static constexpr std::string_view kOps[] = {
-      "ten.concat",     "ten.expand",     "ten.gather", "ten.max",     "ten.min",
-      "ten.reduce_max", "ten.reduce_min", "ten.relu",   "ten.reshape", "ten.slice",
-      "ten.split",      "ten.transpose",  "ten.where",  "ten.clip"};
-  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
 // The largest number that the program adds up from constants alone. Its rounding is that of a
@@ -114,12 +113,8 @@ bool Selects(std::string_view op) {
 double LargestFolded(const Run& run) {
   double largest = 0;
   for (size_t c = 0; c < run.computed.size(); ++c) {
-    if (!run.is_constant[c] || AddsNothing(run.computed[c].op->name())) continue;
-    for (Attribute value : run.computed[c].operands) {
-      if (!IsFloat(value.type().dtype())) continue;
-      for (int64_t i = 0; i < value.type().num_elements(); ++i)
-        largest = std::max(largest, std::abs(value.ElementAsDouble(i)));
-    }
+    if (run.is_constant[c] && !AddsNothing(run.computed[c].op->name()))
+      largest = std::max(largest, Largest(run.computed[c].operands, false));
   }
   return largest;
 }

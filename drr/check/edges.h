@@ -74,9 +74,10 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
 std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom);
 
 // The same by a bound: 16 times the error of the source, 16 eps of the largest result, `relative`
-// of the number itself, and what `spread` returns. That is how far each result moves if the
-// arguments move by one rounding; for an integer infinity, if it moves. It is called if the rest of
-// the bound does not suffice.
+// of the number itself, 2 eps of the largest number that is added up from constants alone, and 16
+// times what `spread` returns. That is how far each result moves if the arguments move by one
+// rounding; for an integer infinity, if it moves. It is called if the rest of the bound does not
+// suffice.
 std::string CompareByBound(const Run& before, const Run& exact, const Run& after, double relative,
                            const std::function<std::vector<double>()>& spread);
 

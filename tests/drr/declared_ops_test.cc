@@ -12,6 +12,7 @@
 #include "ir/core/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
+#include "tests/drr/why_refused.h"
 
 namespace tenon::pattern {
 namespace {
@@ -21,12 +22,7 @@ using ::testing::HasSubstr;
 class DeclaredOpsTest : public ::testing::Test {
  protected:
   DeclaredOpsTest() { RegisterAllDialects(context_); }
-  std::string Why(const std::string& text) {
-    auto rules = ParseRules(text, "x.drr", context_);
-    if (!rules.ok()) return std::string(rules.status().message());
-    auto set = CompiledRules::Create(*std::move(rules), context_);
-    return set.ok() ? "accepted" : std::string(set.status().message());
-  }
+  std::string Why(const std::string& text) { return drr::WhyRefused(text, context_); }
   Context context_;
 };
 

@@ -15,6 +15,7 @@
 #include "ir/core/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
+#include "tests/drr/why_refused.h"
 
 namespace tenon::pattern {
 namespace {
@@ -31,12 +32,7 @@ class MappedTest : public ::testing::Test {
     if (!rules.ok()) ADD_FAILURE() << rules.status();
     return rules.ok() ? *std::move(rules) : std::vector<Rule>();
   }
-  std::string Why(const std::string& text) {
-    auto rules = ParseRules(text, "x.drr", context_, Facts());
-    if (!rules.ok()) return std::string(rules.status().message());
-    auto set = CompiledRules::Create(*std::move(rules), context_);
-    return set.ok() ? "accepted" : std::string(set.status().message());
-  }
+  std::string Why(const std::string& text) { return drr::WhyRefused(text, context_, Facts()); }
   // The program after the rules, or the mistake. Its arguments %a, %b and %c are 2x3 matrices.
   std::string After(const std::string& rules, const std::string& body, const std::string& result) {
     fires_ = -1;

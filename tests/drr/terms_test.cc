@@ -14,6 +14,7 @@
 #include "ir/dialect/dialects.h"
 #include "patterns/facts/facts.h"
 #include "patterns/prelude.h"
+#include "tests/drr/why_refused.h"
 
 namespace tenon::pattern {
 namespace {
@@ -32,12 +33,7 @@ class TermsTest : public ::testing::Test {
     auto rules = ParseRules(text, "x.drr", context_, Facts());
     return rules.ok() ? ToString((*rules)[0]) : std::string(rules.status().message());
   }
-  std::string Why(const std::string& text) {
-    auto rules = ParseRules(text, "x.drr", context_, Facts());
-    if (!rules.ok()) return std::string(rules.status().message());
-    auto set = CompiledRules::Create(*std::move(rules), context_);
-    return set.ok() ? "accepted" : std::string(set.status().message());
-  }
+  std::string Why(const std::string& text) { return drr::WhyRefused(text, context_, Facts()); }
   std::string Condition(const std::string& condition) {
     const std::string text =
         Read("rule a { match mul(leaky_relu(x) {alpha = a}, transpose(y) {perm = p}) where " +

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
+#include "tests/drr/why_refused.h"
 
 namespace tenon::pattern {
 namespace {
@@ -18,12 +19,7 @@ using ::testing::HasSubstr;
 class TextTest : public ::testing::Test {
  protected:
   TextTest() { RegisterAllDialects(context_); }
-  std::string Why(const std::string& text) {
-    auto rules = ParseRules(text, "x.drr", context_);
-    if (!rules.ok()) return std::string(rules.status().message());
-    auto set = CompiledRules::Create(*std::move(rules), context_);
-    return set.ok() ? "accepted" : std::string(set.status().message());
-  }
+  std::string Why(const std::string& text) { return drr::WhyRefused(text, context_); }
   Context context_;
 };
 
