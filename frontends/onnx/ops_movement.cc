@@ -101,7 +101,7 @@ absl::Status SplitAtRunTime(Node& node, int64_t axis) {
   const Value extent = f.Extent(axis_extent);
   const Value sizes = f.CheckUpTo(f.Cast(f.Reshape(node.input(1), {node.Dim(parts)}), DType::kI64),
                                   extent, "a size of Split");
-  Dims least(static_cast<size_t>(parts), node.Dim(0));
+  Formula::Dims least(static_cast<size_t>(parts), node.Dim(0));
   least.back() = axis_extent;
   const Value ends = f.CheckRange(f.Make<ten::CumsumOp>(sizes, ten::CumsumOp::Attrs{.axis = 0}),
                                   f.Extents(least), extent, "the sum of the sizes of Split");

@@ -54,8 +54,8 @@ void DynamicReduce(Lowering& l) {
   for (const auto& [kind, node] : kKinds) {
     if (kind != attrs.kind) continue;
     const Value axes = l.ToI64(l.operand(1));
-    return l.Done(WithBytes(l, l.operand(0), [&](Value input) {
-      return ReduceNode(l, node, input, axes, {}, attrs.keepdims, attrs.noop_with_empty_axes);
+    return l.Done(WithBytes(l, l.operand(0), [&, reduce = node](Value input) {
+      return ReduceNode(l, reduce, input, axes, {}, attrs.keepdims, attrs.noop_with_empty_axes);
     }));
   }
   l.Fail("its kind is not known");
