@@ -3,16 +3,12 @@
 #define TENON_TESTS_RULES_THOROUGHNESS_H_
 
 #include "drr/check/check.h"
+#include "tests/sanitizers.h"
 
 namespace tenon::drr {
 
-// Sanitizers look for mistakes of the check itself and take ten times as long: there a few programs
-// of each rule do. The verdicts over all of them are those of builds without sanitizers.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kWholeCheck = false;
-#else
-inline constexpr bool kWholeCheck = true;
-#endif
+// Whether the verdicts are over all programs of a rule. Under sanitizers a few do.
+inline constexpr bool kWholeCheck = !kUnderSanitizers;
 
 // The defaults of the check, or what does under sanitizers.
 inline CheckOptions TestedThoroughness() {
