@@ -5,6 +5,8 @@
 #include "fmt/format.h"
 #include "frontends/api/passes.h"
 #include "frontends/onnx/export/export_onnx.h"
+#include "frontends/onnx/export/local_functions.h"
+#include "frontends/onnx/export/schema_versions.h"
 #include "frontends/onnx/export/writer.h"
 #include "ir/core/check.h"
 #include "ir/core/out_of_memory.h"
@@ -15,7 +17,7 @@ namespace {
 
 absl::Status Export(const Model& model, const std::string& path, const ExportOptions& options) {
   const int64_t own = model.info() != nullptr ? model.info()->opset : 0;
-  const int64_t opset =
+  int64_t opset =
       options.opset != 0 ? options.opset : std::clamp(own, onnx::kOldestOpset, onnx::kNewestOpset);
   if (opset < onnx::kOldestOpset || opset > onnx::kNewestOpset) {
     return absl::InvalidArgumentError(
@@ -28,17 +30,31 @@ absl::Status Export(const Model& model, const std::string& path, const ExportOpt
     return absl::InvalidArgumentError(
         "there is nothing to write (expected a function @main, or one function with a body)");
   }
+  if (options.opset == 0)
+    opset = onnx::OpsetForNodes(*main, opset, onnx::kOldestOpset, onnx::kNewestOpset);
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
-  PassManager manager(registry);
+  const auto run = [&registry](Operation* module, std::string_view pipeline) {
+    PassManager manager(registry);
+    TENON_RETURN_IF_ERROR(manager.AddPipeline(pipeline));
+    PassContext context;
+    return manager.Run(module, context, {}).status();
+  };
   // What several fused operations compute alike, such as a mask, is computed once.
-  const bool standard = options.ops == OnnxOps::kStandard;
-  TENON_RETURN_IF_ERROR(manager.AddPipeline(fmt::format(
-      "expand-layers,{},export-onnx{{opset={} ops={}}},dce",
-      standard ? "expand-fused{all=true},cse,dce" : "dce", opset, standard ? "standard" : "ort")));
-  PassContext context;
-  TENON_RETURN_IF_ERROR(manager.Run(lowered.module(), context, {}).status());
+  const bool microsoft = options.ops == OnnxOps::kOnnxRuntime;
+  const std::string lowering = fmt::format("{}export-onnx{{opset={} ops={}}},dce",
+                                           microsoft ? "dce," : "expand-fused{all=true},cse,dce,",
+                                           opset, microsoft ? "ort" : "standard");
+  TENON_RETURN_IF_ERROR(run(lowered.module(), "expand-layers"));
+  std::vector<onnx::LocalFunction> functions;
+  if (options.ops == OnnxOps::kFunctions) {
+    TENON_ASSIGN_OR_RETURN(functions, onnx::OutlineFused(*main, [&](Operation* module) {
+                             return run(module, lowering);
+                           }));
+  }
+  TENON_RETURN_IF_ERROR(run(lowered.module(), lowering));
   onnx::WriteOptions write;
+  write.functions = functions;
   write.opset = opset;
   if (model.info() != nullptr) write.info = *model.info();
   write.producer_version = TENON_VERSION;

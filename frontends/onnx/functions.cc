@@ -79,6 +79,11 @@ absl::Status GraphImporter::Inline(Node& node, const FunctionProto& function, Sc
     }
   }
   for (const std::string& name : function.output()) body.used.insert(name);
+  // The caller knows the results of a function, which may not declare them.
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const auto known = scope.declared.find(node.proto().output(i));
+    if (known != scope.declared.end()) body.declared.emplace(function.output(i), known->second);
+  }
   for (const auto& info : function.value_info()) body.declared.emplace(info.name(), &info.type());
   if (absent.empty()) {
     TENON_RETURN_IF_ERROR(ImportNodes(function.node(), body, builder, callee));

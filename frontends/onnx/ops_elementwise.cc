@@ -36,13 +36,29 @@ absl::StatusOr<Value> Chain(Node& node) {
   return result;
 }
 
+// The largest finite number of a type of floats.
+double LargestOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 65504;
+    case DType::kBF16:
+      return 0x1.fep127;
+    case DType::kF64:
+      return std::numeric_limits<double>::max();
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
 // Can every element of such a constant be an F64 attribute?
 bool FitsDouble(Attribute elements) {
   if (!elements || elements.type().num_elements() != 1) return false;
   if (!IsInt(elements.type().dtype())) return true;
   constexpr int64_t kExact = int64_t{1} << 53;
   const int64_t value = elements.ElementAsInt(0);
-  return value >= -kExact && value <= kExact;
+  // Of u64, the numbers from 2^63 on are negative here.
+  const int64_t least = IsUnsignedInt(elements.type().dtype()) ? 0 : -kExact;
+  return value >= least && value <= kExact;
 }
 
 }  // namespace
@@ -83,6 +99,9 @@ absl::Status ImportClip(Node& node) {
   if (constant) {
     if (node.input(1)) attrs.min = node.Constant(1).ElementAsDouble(0);
     if (node.input(2)) attrs.max = node.Constant(2).ElementAsDouble(0);
+    // The largest number stands for an absent bound. It wins over a lower bound above it.
+    if (!node.input(2) && std::isinf(attrs.min) && attrs.min > 0)
+      attrs.max = LargestOf(node.input(0).type().dtype());
     if (!node.input(1) && !node.input(2)) return node.Return(node.input(0));
     return node.Return(node.Make<ten::ClipOp>(node.input(0), attrs));
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -100,6 +102,19 @@ TEST(Adapters, Clip) {
   ModelBuilder wide = OneNode(13, "Clip", {"i", "lo"});
   wide.Ints("lo", {}, {(int64_t{1} << 53) + 1});
   EXPECT_EQ(Ops(wide), "ten.max");
+  // A uint64 bound that is negative as an int64.
+  ModelBuilder large = OneNode(13, "Clip", {"u", "", "hi"});
+  large.Input("u", {2}, TensorProto::UINT64);
+  TensorProto& bound = *large.graph().add_initializer();
+  bound.set_name("hi");
+  bound.set_data_type(TensorProto::UINT64);
+  bound.add_uint64_data(~uint64_t{1});
+  EXPECT_EQ(Ops(large), "ten.min");
+  // An absent bound is the largest number, which an infinite lower one exceeds.
+  ModelBuilder infinite = OneNode(13, "Clip", {"x", "lo"});
+  infinite.Floats("lo", {}, {std::numeric_limits<float>::infinity()});
+  EXPECT_EQ(ten::ClipOp(ImportModel(infinite).Only("ten.clip")).max(),
+            std::numeric_limits<float>::max());
 }
 
 TEST(Adapters, Cast) {

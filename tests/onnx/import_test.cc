@@ -211,6 +211,18 @@ TEST(Import, FunctionsAreInlined) {
   EXPECT_NEAR(defaulted.Only("ten.leaky_relu")->attr("alpha").float_value(), 0.01, 1e-6);
 }
 
+// What the caller declares of a result holds for the opaque node that computes it.
+TEST(Import, ResultsOfFunctionsHaveTheTypesOfTheCaller) {
+  onnxpb::FunctionProto function = MakeFunction("Odd", {"a"}, {"b"});
+  *function.add_node() = MakeNode("NoSuchOp", {"a"}, {"b"});
+  ModelBuilder model = CallModel(function);
+  onnxpb::TypeProto::Tensor& type =
+      *model.graph().mutable_output(0)->mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnxpb::TensorProto::FLOAT);
+  type.mutable_shape()->add_dim()->set_dim_value(2);
+  EXPECT_EQ(ImportModel(model).ResultType(), "tensor<2xf32>");
+}
+
 TEST(Import, RecursiveFunctionsAreRefused) {
   onnxpb::FunctionProto function = MakeFunction("Loopy", {"a"}, {"b"});
   *function.add_node() = MakeNode("Loopy", {"a"}, {"b"});

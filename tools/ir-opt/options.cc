@@ -35,15 +35,16 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) {
        return tools::ReadInteger(g, onnx::kOldestOpset, onnx::kNewestOpset, o.onnx_opset);
      }},
-    {{"onnx-ops", "", Takes::kValue, "standard|ort",
-      "operators in FILE.onnx: ONNX's own, or those of ONNX Runtime too (default: standard)",
+    {{"onnx-ops", "", Takes::kValue, "standard|functions|ort",
+      "operators in FILE.onnx: ONNX's own, with fused ones as functions of the model, or those of "
+      "ONNX Runtime too (default: standard)",
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) {
-       if (g.value != "standard" && g.value != "ort") {
-         return absl::InvalidArgumentError(
-             fmt::format("--onnx-ops is '{}' (expected standard or ort)", g.value));
-       }
-       return Set(o.onnx_ops, g.value == "ort" ? OnnxOps::kOnnxRuntime : OnnxOps::kStandard);
+       if (g.value == "standard") return Set(o.onnx_ops, OnnxOps::kStandard);
+       if (g.value == "functions") return Set(o.onnx_ops, OnnxOps::kFunctions);
+       if (g.value == "ort") return Set(o.onnx_ops, OnnxOps::kOnnxRuntime);
+       return absl::InvalidArgumentError(
+           fmt::format("--onnx-ops is '{}' (expected standard, functions or ort)", g.value));
      }},
     {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
       "write the form that mlir-opt reads"},

@@ -114,7 +114,8 @@ class Processor {
       const absl::Status written = ExportOnnx(
           *model, options_.output, {.opset = options_.onnx_opset, .ops = options_.onnx_ops});
       if (written.ok()) return kDone;
-      Report(written);
+      // Passes of the export are none that the user named.
+      if (!HasToldError()) Report(written);
       return absl::IsUnimplemented(written) ? kUnsupported : kBadInput;
     }
     outcome.model = *std::move(model);
@@ -208,13 +209,16 @@ class Processor {
     return status;
   }
 
+  bool HasToldError() const {
+    return std::any_of(seen_->begin(), seen_->end(), [](const SeenDiagnostic& seen) {
+      return seen.severity == Severity::kError;
+    });
+  }
+
   // A status that no diagnostic has told yet, or that says more (the pass).
   void Report(const absl::Status& status) {
     const std::string message(status.message());
-    const bool error = std::any_of(seen_->begin(), seen_->end(), [](const SeenDiagnostic& seen) {
-      return seen.severity == Severity::kError;
-    });
-    const bool told = error && message.rfind("pass '", 0) != 0;
+    const bool told = HasToldError() && message.rfind("pass '", 0) != 0;
     if (told || options_.verify_diagnostics) return;
     PrintError(fmt::format("ir-opt: {}", message));
   }

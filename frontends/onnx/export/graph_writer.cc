@@ -1,6 +1,11 @@
 #include "frontends/onnx/export/graph_writer.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
+#include "frontends/onnx/export/local_functions.h"
+#include "frontends/onnx/export/schema_versions.h"
+#include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/core/diagnostic.h"
 #include "ir/dialect/core_ops.h"
@@ -13,7 +18,7 @@ using onnxpb::GraphProto;
 using onnxpb::NodeProto;
 
 // Entries of an opaque op that are no attributes of its node (graph_importer.h).
-constexpr std::string_view kOwnEntries[] = {"domain", "opset", "present", "regions"};
+constexpr std::string_view kOwnEntries[] = {kCallee, "domain", "opset", "present", "regions"};
 
 // An attribute of a node that has the name of an entry of ours is written with "_" behind it.
 std::string_view AttributeName(std::string_view name) {
@@ -30,6 +35,15 @@ bool IsOwnEntry(std::string_view name) {
     if (name == own) return true;
   }
   return false;
+}
+
+// Uniform constants of at least so many bytes are computed by a node instead of written whole.
+constexpr int64_t kLeastUniform = int64_t{1} << 20;
+
+bool IsLargeUniform(Attribute value) {
+  return value.is_splat() &&
+         value.type().num_elements() * static_cast<int64_t>(SizeOf(value.type().dtype())) >=
+             kLeastUniform;
 }
 
 // The names of arguments or results of a function; `prefix` and a number where there is none.
@@ -94,9 +108,42 @@ const std::string& GraphWriter::NameOf(Value value) {
   std::string& shared = constants_[constant.storage()];
   if (shared.empty()) {
     shared = Unique(DescribeLocation(context_, op->location()));
-    initializers_.push_back({shared, constant});
+    if (IsLargeUniform(constant)) {
+      AddUniform(shared, constant);
+    } else {
+      initializers_.push_back({shared, constant});
+    }
   }
   return names_[value.impl()] = shared;
+}
+
+void GraphWriter::AddUniform(const std::string& name, Attribute constant) {
+  const Type type = constant.type();
+  std::vector<int64_t> extents;
+  for (const DimExpr dim : type.dims()) extents.push_back(dim.constant());
+  const int64_t rank = static_cast<int64_t>(extents.size()), one = 1;
+  const std::string shape = Unique(name + "_shape");
+  const Type vector = Type::Tensor(context_, DType::kI64, std::span(&rank, 1));
+  initializers_.push_back(
+      {shape, Attribute::Elements(context_, vector, std::as_bytes(std::span(extents)))});
+  NodeProto& node = uniform_.emplace_back();
+  node.set_name(UniqueNode(name));
+  node.add_output(name);
+  // ConstantOfShape takes bf16 from opset 20 on only.
+  if (type.dtype() != DType::kBF16) {
+    const Type element = Type::Tensor(context_, type.dtype(), std::span(&one, 1));
+    const Attribute value = Attribute::Splat(context_, element, constant.raw_bytes());
+    node.set_op_type("ConstantOfShape");
+    node.add_input(shape);
+    SetAttribute("value", value, *node.add_attribute()).IgnoreError();
+    return;
+  }
+  const std::string scalar = Unique(name + "_value");
+  const Type element = Type::Tensor(context_, type.dtype(), std::span<const int64_t>());
+  initializers_.push_back({scalar, Attribute::Splat(context_, element, constant.raw_bytes())});
+  node.set_op_type("Expand");
+  node.add_input(scalar);
+  node.add_input(shape);
 }
 
 absl::Status GraphWriter::Declare(Value value, const std::string& name,
@@ -115,6 +162,13 @@ absl::Status GraphWriter::Declare(Value value, const std::string& name,
 }
 
 absl::Status GraphWriter::Write(const Operation& function, GraphProto& graph) {
+  const_cast<Operation&>(function).Walk([&](const Operation* op) {
+    if (op->info().dialect() != "onnx" || op->info().is_registered()) return;
+    const ModelNode node = NodeOf(*op);
+    if (node.domain.empty()) return;
+    int64_t& opset = domains_[std::string(node.domain)];
+    opset = std::max(opset, node.opset.value_or(1));
+  });
   const Block& body = function.region().front();
   const std::vector<std::string> inputs =
       NamesIn(function.attr("arg_attrs"), body.num_arguments(), "input_");
@@ -141,6 +195,11 @@ absl::Status GraphWriter::Write(const Operation& function, GraphProto& graph) {
   TENON_RETURN_IF_ERROR(WriteNodes(body, graph));
   TENON_RETURN_IF_ERROR(WriteOutputs(body, outputs, graph));
   DescribeValues(body, graph);
+  // Uniform constants come before the nodes that read them.
+  const int nodes = graph.node_size();
+  for (NodeProto& node : uniform_) *graph.add_node() = std::move(node);
+  std::rotate(graph.mutable_node()->pointer_begin(), graph.mutable_node()->pointer_begin() + nodes,
+              graph.mutable_node()->pointer_end());
   return absl::OkStatus();
 }
 
@@ -152,27 +211,36 @@ absl::Status GraphWriter::WriteNodes(const Block& block, GraphProto& graph) {
   return absl::OkStatus();
 }
 
+absl::Status GraphWriter::SetOperator(const Operation& op, NodeProto& node) const {
+  const ModelNode said = NodeOf(op);
+  node.set_op_type(std::string(said.type));
+  if (said.domain == kFunctionDomain && op.slot(0).Get(kCallee)) {
+    node.set_domain(std::string(kFunctionDomain));
+    const auto callee = static_cast<size_t>(op.slot(0).Get(kCallee).int_value());
+    if (callee >= callees_.size()) return Error(op, "it calls a function that is not there");
+    node.set_op_type(callees_[callee]);
+    return absl::OkStatus();
+  }
+  node.set_domain(std::string(said.domain));
+  const bool own = said.domain.empty();
+  const int64_t opset = own ? opset_ : domains_.at(node.domain());
+  const std::string name = own ? node.op_type() : node.domain() + "." + node.op_type();
+  if (!said.opset || MeansTheSame(name, *said.opset, opset)) return absl::OkStatus();
+  return Error(
+      op, fmt::format("it is that of opset {}, and another one in opset {}{}", *said.opset, opset,
+                      own ? " (expected an opset that has it: --onnx-opset)"
+                          : fmt::format(" of {}, which other nodes need", said.domain)));
+}
+
 absl::Status GraphWriter::WriteNode(const Operation& op, GraphProto& graph) {
   if (op.info().dialect() != "onnx" || op.info().is_registered())
     return Error(op, "no node computes it");
   NodeProto& node = *graph.add_node();
+  TENON_RETURN_IF_ERROR(SetOperator(op, node));
   const Attribute entries = op.slot(0);
   const auto entry = [&](std::string_view name) {
     return entries ? entries.Get(name) : Attribute();
   };
-  std::string_view type = op.name();
-  type.remove_prefix(std::string_view("onnx.").size());
-  const Attribute domain = entry("domain"), opset = entry("opset");
-  if (domain) {
-    type.remove_prefix(std::min(type.size(), domain.str().size() + 1));
-    node.set_domain(std::string(domain.str()));
-    domains_[node.domain()] = opset ? opset.int_value() : 1;
-  } else if (opset && opset.int_value() != opset_) {
-    EmitWarning(context_, op.location(),
-                fmt::format("{} of opset {} is written into a model of opset {}", type,
-                            opset.int_value(), opset_));
-  }
-  node.set_op_type(std::string(type));
   node.set_name(UniqueNode(DescribeLocation(context_, op.location())));
   const Attribute present = entry("present");
   unsigned next = 0;

@@ -10,15 +10,6 @@ namespace {
 using onnxpb::AttributeProto;
 using onnxpb::TensorProto;
 
-void SetTensor(Attribute elements, TensorProto& proto) {
-  const Type type = elements.type();
-  proto.set_data_type(OnnxTypeOf(type.dtype()));
-  for (const DimExpr dim : type.dims()) proto.add_dims(dim.constant());
-  const std::shared_ptr<const Blob> blob = elements.DenseBlob();
-  const std::span<const std::byte> bytes = blob->bytes();
-  proto.set_raw_data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
 // The ONNX type of a name such as "STRING"; 0 if there is none.
 int32_t TypeNamed(std::string_view name) {
   for (int32_t type = 1; type <= TensorProto::INT2; ++type) {
@@ -90,6 +81,15 @@ absl::Status SetArray(Attribute value, AttributeProto& proto) {
 }
 
 }  // namespace
+
+void SetTensor(Attribute elements, TensorProto& proto) {
+  const Type type = elements.type();
+  proto.set_data_type(OnnxTypeOf(type.dtype()));
+  for (const DimExpr dim : type.dims()) proto.add_dims(dim.constant());
+  const std::shared_ptr<const Blob> blob = elements.DenseBlob();
+  const std::span<const std::byte> bytes = blob->bytes();
+  proto.set_raw_data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
 
 std::unique_ptr<onnxpb::TypeProto> TypeProtoOf(Type type) {
   if (!type.is_any_tensor()) return nullptr;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "absl/functional/function_ref.h"
 #include "fmt/format.h"
@@ -11,6 +12,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "ir/core/check.h"
+#include "ir/core/symbol_table.h"
 #include "ir/core/write_file.h"
 
 namespace tenon::onnx {
@@ -133,8 +135,56 @@ absl::Status WriteData(const std::vector<Tensor>& tensors, TextSink sink) {
   return absl::OkStatus();
 }
 
-ModelProto HeadOf(const WriteOptions& options, const GraphWriter& writer) {
-  ModelProto model;
+// The function with the name of what it computes.
+absl::StatusOr<onnxpb::FunctionProto> FunctionOf(const LocalFunction& function, int64_t opset) {
+  Operation* const main = LookupSymbol(function.module.get(), "main");
+  GraphWriter writer(main->context(), opset);
+  onnxpb::GraphProto graph;
+  TENON_RETURN_IF_ERROR(writer.Write(*main, graph));
+  onnxpb::FunctionProto made;
+  made.set_domain(std::string(kFunctionDomain));
+  made.set_name(function.name);
+  for (const onnxpb::ValueInfoProto& input : graph.input()) made.add_input(input.name());
+  for (const onnxpb::ValueInfoProto& output : graph.output()) made.add_output(output.name());
+  // A function has no initializers.
+  for (const Initializer& initializer : writer.initializers()) {
+    onnxpb::NodeProto& node = *made.add_node();
+    node.set_op_type("Constant");
+    node.set_name(initializer.name);
+    node.add_output(initializer.name);
+    onnxpb::AttributeProto& value = *node.add_attribute();
+    value.set_name("value");
+    value.set_type(onnxpb::AttributeProto::TENSOR);
+    SetTensor(initializer.value, *value.mutable_t());
+  }
+  made.mutable_node()->MergeFrom(graph.node());
+  onnxpb::OperatorSetIdProto& own = *made.add_opset_import();
+  own.set_domain("");
+  own.set_version(opset);
+  return made;
+}
+
+// Adds the functions to a model, equal ones once. Returns the name of each.
+absl::StatusOr<std::vector<std::string>> AddFunctions(const WriteOptions& options,
+                                                      ModelProto& model) {
+  std::vector<std::string> names;
+  std::map<std::string, std::string> known;  // names by bytes
+  std::map<std::string, int> counts;
+  for (const LocalFunction& function : options.functions) {
+    TENON_ASSIGN_OR_RETURN(onnxpb::FunctionProto made, FunctionOf(function, options.opset));
+    std::string& name = known[Serialized(made)];
+    if (name.empty()) {
+      const int count = ++counts[function.name];
+      name = count == 1 ? function.name : fmt::format("{}_{}", function.name, count);
+      made.set_name(name);
+      *model.add_functions() = std::move(made);
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+void SetHead(const WriteOptions& options, const GraphWriter& writer, ModelProto& model) {
   const ModelInfo& info = options.info;
   model.set_ir_version(std::max(info.ir_version, IrVersionOf(options.opset)));
   model.set_producer_name("tenon");
@@ -155,7 +205,6 @@ ModelProto HeadOf(const WriteOptions& options, const GraphWriter& writer) {
     entry.set_key(key);
     entry.set_value(value);
   }
-  return model;
 }
 
 // How the initializers are written; in `data`, a file beside the model, if it is named.
@@ -186,9 +235,11 @@ absl::Status WriteOnnx(const Operation& function, const std::string& path,
                        const WriteOptions& options) {
   onnxpb::GraphProto graph;
   graph.set_name(options.info.graph_name.empty() ? "main" : options.info.graph_name);
-  GraphWriter writer(function.context(), options.opset);
+  ModelProto model;
+  TENON_ASSIGN_OR_RETURN(std::vector<std::string> callees, AddFunctions(options, model));
+  GraphWriter writer(function.context(), options.opset, std::move(callees));
   TENON_RETURN_IF_ERROR(writer.Write(function, graph));
-  const ModelProto model = HeadOf(options, writer);
+  SetHead(options, writer, model);
   const std::string text = Serialized(graph);
   int64_t bytes = static_cast<int64_t>(text.size());
   for (const Initializer& initializer : writer.initializers()) bytes += BytesOf(initializer.value);

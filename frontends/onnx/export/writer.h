@@ -3,9 +3,11 @@
 #define TENON_FRONTENDS_ONNX_EXPORT_WRITER_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
+#include "frontends/onnx/export/local_functions.h"
 #include "frontends/onnx/model_info.h"
 #include "ir/core/operation.h"
 
@@ -19,6 +21,8 @@ struct WriteOptions {
   // Models of more bytes have their weights in a file beside them, `<path>.data`. Protobuf's limit
   // is 2 GiB.
   int64_t max_inline_bytes = (int64_t{1} << 31) - (int64_t{1} << 20);
+  // What calls of OutlineFused call. Those of equal nodes become one function.
+  std::span<const LocalFunction> functions;
 };
 
 // Writes a function to the file `path`, "-" for standard output. It must have been lowered by
