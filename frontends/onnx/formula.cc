@@ -84,14 +84,24 @@ Value Formula::Expand(Value x, Dims dims) {
   return Make<ten::ExpandOp>(x, ten::ExpandOp::Attrs{.shape = std::move(dims)});
 }
 
-Value Formula::Iota(DimExpr extent, int64_t axis, int64_t rank) {
-  const Value zero = Scalar(DType::kI64, 0), end = Extent(extent), one = Scalar(DType::kI64, 1);
+Value Formula::Steps(Value end, DimExpr extent) {
+  const Value zero = Scalar(DType::kI64, 0), one = Scalar(DType::kI64, 1);
   const Value range = Make<ten::RangeOp>(zero, end, one);
   if (!status_.ok()) return Value();
+  if (!extent) {
+    const ShapeElements* known = node_.importer().shape_data().FindKnown(end);
+    if (known == nullptr || known->size() != 1) return range;
+    extent = known->front();
+    if (!DimExpr::ProvablyLessEqual(node_.Dim(0), extent)) return range;
+  }
   Value typed = range;
   typed.set_type(WithDims(range.type(), std::span(&extent, 1)));
   node_.importer().Register(range.defining_op());
-  return Along(typed, axis, rank);
+  return typed;
+}
+
+Value Formula::Iota(DimExpr extent, int64_t axis, int64_t rank) {
+  return Along(Steps(Extent(extent), extent), axis, rank);
 }
 
 Value Formula::Along(Value vector, int64_t axis, int64_t rank, DimExpr extent) {

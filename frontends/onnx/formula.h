@@ -48,6 +48,9 @@ class Formula {
   // Converts [batch, sequence, heads * size] to [batch, heads, sequence, size], and back.
   Value SplitHeads(Value x, int64_t heads);
   Value JoinHeads(Value x);
+  // Returns 0, 1, … below `end`, an i64 scalar, as a vector of i64. Its extent is known where `end`
+  // follows from constants and shapes. With `extent` it has that extent.
+  Value Steps(Value end, DimExpr extent = DimExpr());
   // Returns 0, 1, … below `extent` (i64) along axis `axis` of a tensor of rank `rank`; its other
   // extents are 1.
   Value Iota(DimExpr extent, int64_t axis, int64_t rank);
