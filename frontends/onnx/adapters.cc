@@ -13,6 +13,12 @@ namespace tenon::onnx {
 #define TENON_MICROSOFT_ADAPTER(Op) absl::Status ImportMicrosoft##Op(Node& node);
 #include "frontends/onnx/microsoft_adapters.def"
 #undef TENON_MICROSOFT_ADAPTER
+#define TENON_PREVIEW_ADAPTER(Op) absl::Status ImportPreview##Op(Node& node);
+#include "frontends/onnx/preview_adapters.def"
+#undef TENON_PREVIEW_ADAPTER
+#define TENON_TRAINING_ADAPTER(Op) absl::Status ImportTraining##Op(Node& node);
+#include "frontends/onnx/training_adapters.def"
+#undef TENON_TRAINING_ADAPTER
 
 namespace {
 
@@ -33,6 +39,18 @@ constexpr Entry kMicrosoft[] = {
 #undef TENON_MICROSOFT_ADAPTER
 };
 
+constexpr Entry kPreview[] = {
+#define TENON_PREVIEW_ADAPTER(Op) {#Op, ImportPreview##Op},
+#include "frontends/onnx/preview_adapters.def"
+#undef TENON_PREVIEW_ADAPTER
+};
+
+constexpr Entry kTraining[] = {
+#define TENON_TRAINING_ADAPTER(Op) {#Op, ImportTraining##Op},
+#include "frontends/onnx/training_adapters.def"
+#undef TENON_TRAINING_ADAPTER
+};
+
 constexpr Entry kOneToOne[] = {
 #define TENON_ONNX_ONE_TO_ONE(Op, name) \
   {#Op, [](Node& node) { return ImportOneToOne(node, name); }},
@@ -46,7 +64,26 @@ constexpr bool IsSorted(std::span<const Entry> entries) {
   }
   return true;
 }
-static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kOneToOne));
+static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kOneToOne) &&
+              IsSorted(kPreview) && IsSorted(kTraining));
+
+// Domains other than the standard one.
+struct Domain {
+  std::string_view name;
+  std::span<const Entry> entries;
+};
+constexpr Domain kDomains[] = {
+    {"ai.onnx.preview", kPreview},
+    {"ai.onnx.preview.training", kTraining},
+    {"com.microsoft", kMicrosoft},
+};
+
+const Domain* FindDomain(std::string_view name) {
+  for (const Domain& domain : kDomains) {
+    if (domain.name == name) return &domain;
+  }
+  return nullptr;
+}
 
 AdapterFn Find(std::span<const Entry> entries, std::string_view op_type) {
   const auto it = std::lower_bound(
@@ -62,7 +99,12 @@ AdapterFn FindAdapter(std::string_view op_type) {
   return adapter != nullptr ? adapter : Find(kOneToOne, op_type);
 }
 
-AdapterFn FindMicrosoftAdapter(std::string_view op_type) { return Find(kMicrosoft, op_type); }
+bool HasAdapters(std::string_view domain) { return FindDomain(domain) != nullptr; }
+
+AdapterFn FindAdapterOf(std::string_view domain, std::string_view op_type) {
+  const Domain* found = FindDomain(domain);
+  return found == nullptr ? nullptr : Find(found->entries, op_type);
+}
 
 int64_t MinOpset(std::string_view op_type) {
   static constexpr std::pair<std::string_view, int64_t> kSince[] = {

@@ -24,8 +24,10 @@ inline constexpr int64_t kNewestOpset = 28;
 
 // Returns the adapter of an op of the standard domain; null if there is none.
 AdapterFn FindAdapter(std::string_view op_type);
-// Returns the adapter of an op of the domain com.microsoft; null if there is none.
-AdapterFn FindMicrosoftAdapter(std::string_view op_type);
+// Returns true for a domain besides the standard one whose ops have adapters: "com.microsoft".
+bool HasAdapters(std::string_view domain);
+// Returns the adapter of an op of such a domain; null if there is none.
+AdapterFn FindAdapterOf(std::string_view domain, std::string_view op_type);
 // Returns all op types of the standard domain that have an adapter, sorted.
 std::vector<std::string_view> AdaptedOps();
 

@@ -369,8 +369,7 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
   const std::string_view domain = DomainOf(node.proto().domain());
   const OpInfo* registered =
       domain.empty() ? nullptr : context_.FindOp(fmt::format("{}.{}", domain, node.op_type()));
-  const bool microsoft = domain == "com.microsoft" && registered == nullptr;
-  if (!domain.empty() && !microsoft && registered == nullptr)
+  if (!domain.empty() && !HasAdapters(domain) && registered == nullptr)
     return node.Opaque(
         fmt::format("{} has no counterpart: domain {} is not known", node.op_type(), domain),
         "ONNX's operators, those of com.microsoft, or an Extension that "
@@ -389,11 +388,11 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
   }
   if (registered != nullptr) return ImportRegistered(node, *registered);
   const AdapterFn adapter =
-      microsoft ? FindMicrosoftAdapter(node.op_type()) : FindAdapter(node.op_type());
+      domain.empty() ? FindAdapter(node.op_type()) : FindAdapterOf(domain, node.op_type());
   if (adapter == nullptr)
     return node.Opaque(fmt::format("{} has no counterpart", node.op_type()),
                        "an operator of docs/reference/onnx-operators.md");
-  if (microsoft) return adapter(node);
+  if (!domain.empty()) return adapter(node);
   if (const int64_t since = MinOpset(node.op_type()); node.version() < since) {
     return node.Unsupported(fmt::format("{} of opset {}", node.op_type(), node.version()),
                             fmt::format("opset {} or newer", since));

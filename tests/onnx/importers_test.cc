@@ -14,10 +14,17 @@
 namespace tenon::onnx {
 namespace {
 
-constexpr const char* kMicrosoft[] = {
-#define TENON_MICROSOFT_ADAPTER(Op) #Op,
+// Operators outside of the standard domain.
+constexpr const char* kOthers[] = {
+#define TENON_MICROSOFT_ADAPTER(Op) "com.microsoft." #Op,
 #include "frontends/onnx/microsoft_adapters.def"
 #undef TENON_MICROSOFT_ADAPTER
+#define TENON_PREVIEW_ADAPTER(Op) "ai.onnx.preview." #Op,
+#include "frontends/onnx/preview_adapters.def"
+#undef TENON_PREVIEW_ADAPTER
+#define TENON_TRAINING_ADAPTER(Op) "ai.onnx.preview.training." #Op,
+#include "frontends/onnx/training_adapters.def"
+#undef TENON_TRAINING_ADAPTER
 };
 
 class Importers : public ::testing::Environment {
@@ -28,9 +35,8 @@ class Importers : public ::testing::Environment {
     for (const std::string_view op : AdaptedOps()) {
       EXPECT_TRUE(ImportedOps().contains(std::string(op))) << "no test imports the operator " << op;
     }
-    for (const std::string_view op : kMicrosoft) {
-      EXPECT_TRUE(ImportedOps().contains("com.microsoft." + std::string(op)))
-          << "no test imports the operator com.microsoft." << op;
+    for (const char* op : kOthers) {
+      EXPECT_TRUE(ImportedOps().contains(op)) << "no test imports the operator " << op;
     }
   }
 };

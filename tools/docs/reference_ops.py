@@ -290,7 +290,9 @@ def index_page(all_dialects, data):
 
 # ---- ONNX -----------------------------------------------------------------------------------------------------------
 
-DOMAINS = {'standard': ('op_adapters.def', 'Import'), 'com.microsoft': ('microsoft_adapters.def', 'ImportMicrosoft')}
+DOMAINS = {'standard': ('op_adapters.def', 'Import'), 'com.microsoft': ('microsoft_adapters.def', 'ImportMicrosoft'),
+           'ai.onnx.preview': ('preview_adapters.def', 'ImportPreview'),
+           'ai.onnx.preview.training': ('training_adapters.def', 'ImportTraining')}
 
 
 class Onnx:
@@ -353,6 +355,10 @@ class Onnx:
     lines += ['## Operators of com.microsoft', '', "ONNX Runtime's optimizers and quantizers write these operators.", '']
     lines += md.table(['operator', 'becomes'],
                       [(f'`{name}`', self.links(made)) for name, made in sorted(self.adapted['com.microsoft'].items())])
+    lines += ['## Previews of ONNX', '', 'ONNX may change these operators. Those of `ai.onnx.preview.training` are one step of an optimizer each.', '']
+    lines += md.table(['operator', 'becomes'],
+                      [(f'`{domain}.{name}`', self.links(made)) for domain in ('ai.onnx.preview', 'ai.onnx.preview.training')
+                       for name, made in sorted(self.adapted[domain].items())])
     return lines
 
   def links(self, made):
