@@ -10,6 +10,7 @@
 #include "frontends/api/npy.h"
 #include "frontends/api/sample_random.h"
 #include "frontends/api/sample_sizes.h"
+#include "frontends/api/sequences.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -207,6 +208,27 @@ std::string Describe(Operation* function, const Sample& sample) {
   return text;
 }
 
+// The tensors of a sequence must fit each other.
+absl::Status FillSequences(Operation* function, int kind, SampleRandom& random,
+                           std::vector<Tensor>& inputs) {
+  std::vector<TensorSpec> specs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    specs.push_back({NameOf(function, static_cast<unsigned>(i)), inputs[i].dtype(), {}});
+  }
+  for (const SequencePorts& ports : FindSequences(specs)) {
+    SequenceValue value;
+    for (const std::vector<int64_t>& shape : SampleShapes(function, ports)) {
+      TENON_ASSIGN_OR_RETURN(Tensor element, Tensor::TryMake(ports.dtype, shape));
+      Fill(element, Use(), ports.name, kind, random);
+      value.elements.push_back(std::move(element));
+    }
+    TENON_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, PackSequence(ports, value));
+    std::move(tensors.begin(), tensors.end(),
+              inputs.begin() + static_cast<std::ptrdiff_t>(ports.first));
+  }
+  return absl::OkStatus();
+}
+
 Tensor ToTensor(const onnx::TensorData& data) {
   return Tensor::Copy(data.dtype, data.dims, data.blob->bytes().data());
 }
@@ -261,6 +283,7 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
     Fill(tensor, use, NameOf(function, i), kind, random);
     sample.inputs.push_back(std::move(tensor));
   }
+  TENON_RETURN_IF_ERROR(FillSequences(function, kind, random, sample.inputs));
   sample.text = Describe(function, sample);
   return sample;
 }

@@ -6,6 +6,9 @@
 #include "ir/core/limits.h"
 
 namespace tenon::onnx {
+
+using onnxpb::TypeProto;
+
 namespace {
 
 // Symbols print between backquotes where they have to.
@@ -51,6 +54,27 @@ Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
     }
   }
   return Type::Tensor(context_, dtype, std::span<const DimExpr>(dims));
+}
+
+std::optional<ContainerType> GraphImporter::ConvertContainer(const TypeProto& type) {
+  using Kind = ContainerType::Kind;
+  ContainerType container;
+  const TypeProto* inner = &type;
+  if (inner->value_case() == TypeProto::kOptionalType) {
+    inner = &inner->optional_type().elem_type();
+    container.kind = Kind::kOptionalTensor;
+  }
+  if (inner->value_case() == TypeProto::kSequenceType) {
+    inner = &inner->sequence_type().elem_type();
+    container.kind = container.is_optional() ? Kind::kOptionalSequence : Kind::kSequence;
+  } else if (!container.is_optional()) {
+    return std::nullopt;
+  }
+  const Type element = Convert(*inner, /*binding=*/false);
+  if (!element) return std::nullopt;
+  container.dtype = element.dtype();
+  container.element = LooseElement(element);
+  return container;
 }
 
 Type GraphImporter::DeclaredOrAny(const Scope& scope, const std::string& name) {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontends/onnx/adapters.h"
+#include "frontends/onnx/containers.h"
 #include "frontends/onnx/node.h"
 #include "ir/core/check.h"
 #include "ir/core/keep_blobs.h"
@@ -17,12 +20,23 @@ using onnxpb::NodeProto;
 using onnxpb::TensorProto;
 using onnxpb::TypeProto;
 
-// An array of dictionaries {core.name = "..."}, for a function's arguments or results.
-Attribute NameList(Context& context, std::span<const std::string> names) {
+// An array of dictionaries {core.name = "..."}, for a function's arguments or results. Where there
+// is a container, its last argument says what its elements are, for made-up ones.
+Attribute NameList(Context& context, std::span<const std::string> names,
+                   std::span<const ContainerType* const> containers = {}) {
   std::vector<Attribute> entries;
-  for (const std::string& name : names) {
-    const NamedAttribute entry{context.Intern("core.name"), Attribute::Str(context, name)};
-    entries.push_back(Attribute::Dictionary(context, std::span(&entry, 1)));
+  for (size_t i = 0; i < names.size(); ++i) {
+    const ContainerType* container = i < containers.size() ? containers[i] : nullptr;
+    std::vector<NamedAttribute> entry;
+    if (container != nullptr) {
+      entry.push_back(
+          {context.Intern("core.element"), Attribute::TypeAttr(context, container->element)});
+    }
+    entry.push_back({context.Intern("core.name"), Attribute::Str(context, names[i])});
+    if (container != nullptr && container->kind == ContainerType::Kind::kOptionalTensor) {
+      entry.push_back({context.Intern("core.optional"), Attribute::Unit(context)});
+    }
+    entries.push_back(Attribute::Dictionary(context, entry));
   }
   return Attribute::Array(context, entries);
 }
@@ -33,6 +47,17 @@ OpBuilder WeightBuilder(Context& context, const Scope& scope) {
   if (scope.last_weight != nullptr) return OpBuilder::After(scope.last_weight);
   if (!scope.block->empty()) return OpBuilder::Before(scope.block->front());
   return OpBuilder::AtEnd(context, scope.block);
+}
+
+// Operators that read sequences or optional values.
+bool TakesContainers(const Node& node) {
+  static constexpr std::string_view kOps[] = {
+      "ConcatFromSequence", "Loop",        "Optional",      "OptionalGetElement",
+      "OptionalHasElement", "SequenceAt",  "SequenceErase", "SequenceInsert",
+      "SequenceLength",     "SequenceMap",
+  };
+  return DomainOf(node.proto().domain()).empty() &&
+         std::find(std::begin(kOps), std::end(kOps), node.op_type()) != std::end(kOps);
 }
 
 }  // namespace
@@ -58,33 +83,35 @@ absl::StatusOr<OwnedOp> GraphImporter::Run() {
   TENON_RETURN_IF_ERROR(DeclareWeights(graph, scope));
   std::vector<Type> input_types;
   std::vector<std::string> input_names, output_names;
-  TENON_RETURN_IF_ERROR(DeclareInputs(graph, input_types, input_names));
+  TENON_ASSIGN_OR_RETURN(const std::vector<Input> inputs,
+                         DeclareInputs(graph, input_types, input_names));
 
   OwnedOp module = CreateModule(context_, file_location_);
   Operation* function = CreateFunction(module.get(), "main",
                                        Type::Function(context_, input_types, {}), file_location_);
   scope.block = &function->region().front();
+  TENON_RETURN_IF_ERROR(BindInputs(inputs, scope));
   for (size_t i = 0; i < input_names.size(); ++i) {
-    NameDims(scope.block->argument(static_cast<unsigned>(i)), input_names[i]);
     input_types[i] = scope.block->argument(static_cast<unsigned>(i)).type();
-    if (!scope.values.emplace(input_names[i], scope.block->argument(static_cast<unsigned>(i)))
-             .second) {
-      return Error(file_location_, fmt::format("two inputs are called \"{}\"", input_names[i]));
-    }
   }
   OpBuilder builder = OpBuilder::AtEnd(context_, scope.block);
   TENON_RETURN_IF_ERROR(ImportBody(graph, scope, builder, main_));
-  TENON_ASSIGN_OR_RETURN(const std::vector<Value> outputs, Outputs(graph, scope));
+  TENON_ASSIGN_OR_RETURN(const std::vector<Value> outputs,
+                         Results(graph, scope, builder, output_names));
   TENON_RETURN_IF_ERROR(func::ReturnOp::Create(builder, file_location_, outputs).status());
+  EraseUnusedWraps(function);
 
   std::vector<Type> output_types;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    output_types.push_back(outputs[i].type());
-    output_names.push_back(graph.output(static_cast<int>(i)).name());
-  }
+  for (const Value output : outputs) output_types.push_back(output.type());
   const Type type = Type::Function(context_, input_types, output_types);
   function->SetAttr("function_type", Attribute::TypeAttr(context_, type));
-  function->SetAttr("arg_attrs", NameList(context_, input_names));
+  std::vector<const ContainerType*> containers(input_names.size(), nullptr);
+  size_t end = 0;
+  for (const Input& input : inputs) {
+    end += input.arguments;
+    if (input.container) containers[end - 1] = &*input.container;
+  }
+  function->SetAttr("arg_attrs", NameList(context_, input_names, containers));
   function->SetAttr("res_attrs", NameList(context_, output_names));
   return module;
 }
@@ -104,32 +131,6 @@ absl::Status GraphImporter::ReadOpsets() {
         fmt::format("opset {} is newer than {}, the newest that is known; its ops are read as "
                     "those of {}",
                     it->second, kNewestOpset, kNewestOpset));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GraphImporter::DeclareInputs(const GraphProto& graph, std::vector<Type>& types,
-                                          std::vector<std::string>& names) {
-  NameSet weights;
-  for (const TensorProto& tensor : graph.initializer()) weights.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) weights.insert(tensor.values().name());
-  for (const onnxpb::ValueInfoProto& input : graph.input()) {
-    if (input.name().empty()) return Error(file_location_, "an input has no name");
-    if (weights.contains(input.name())) {
-      // Older files list every initializer here; newer ones those that a caller may replace.
-      if (model_.ir_version() >= 4) {
-        EmitRemark(context_, Location::Name(context_, input.name()),
-                   "the input has a default value and is imported as a constant");
-      }
-      continue;
-    }
-    if (!input.has_type()) {
-      return Error(file_location_, fmt::format("input \"{}\" has no type", input.name()));
-    }
-    TENON_RETURN_IF_ERROR(CheckRank(input));
-    const Type type = Convert(input.type(), /*binding=*/true);
-    types.push_back(type ? type : Type::Opaque(context_, "!onnx.any"));
-    names.push_back(input.name());
   }
   return absl::OkStatus();
 }
@@ -379,7 +380,8 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
       node.num_inputs() == 1)
     return node.Return(node.input(0));
   for (int i = 0; i < node.num_inputs(); ++i) {
-    if (node.input(i) && !node.input(i).type().is_tensor()) {
+    if (node.input(i) && !node.input(i).type().is_tensor() &&
+        !(TakesContainers(node) && Unwrap(node.input(i)))) {
       return node.Unsupported(
           fmt::format("{} whose input \"{}\" has {}", node.op_type(), node.proto().input(i),
                       DescribeInput(node.proto().input(i))),

@@ -3,6 +3,7 @@
 #define TENON_FRONTENDS_ONNX_GRAPH_IMPORTER_H_
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontends/onnx/containers.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/scope.h"
 #include "frontends/onnx/tensor.h"
@@ -67,6 +69,9 @@ class GraphImporter {
   // Returns the type of a declaration; null if it has no counterpart. Dimension names count only if
   // they are `binding`; other and missing ones are Unknown.
   Type Convert(const onnxpb::TypeProto& type, bool binding);
+  // Returns the type of a declared sequence or optional value of tensors; nullopt for other
+  // declarations, and for element types without counterpart.
+  std::optional<ContainerType> ConvertContainer(const onnxpb::TypeProto& type);
   // ResourceExhausted if a value is declared with more than kMaxRank dimensions.
   absl::Status CheckRank(const onnxpb::ValueInfoProto& info);
   // Names Unknown dimensions of a value after it.
@@ -87,8 +92,20 @@ class GraphImporter {
 
   absl::Status ReadOpsets();
   absl::Status IndexFunctions();
-  absl::Status DeclareInputs(const onnxpb::GraphProto& graph, std::vector<Type>& types,
-                             std::vector<std::string>& names);
+  // A declared input: its name, and the arguments of the function that stand for it.
+  struct Input {
+    std::string name;
+    std::optional<ContainerType> container;
+    size_t arguments = 1;
+  };
+  absl::StatusOr<std::vector<Input>> DeclareInputs(const onnxpb::GraphProto& graph,
+                                                   std::vector<Type>& types,
+                                                   std::vector<std::string>& names);
+  // Makes the arguments of the function visible as the inputs.
+  absl::Status BindInputs(std::span<const Input> inputs, Scope& scope);
+  // The values that the function returns for the outputs of a graph, and their names.
+  absl::StatusOr<std::vector<Value>> Results(const onnxpb::GraphProto& graph, Scope& scope,
+                                             OpBuilder& builder, std::vector<std::string>& names);
   absl::Status DeclareWeights(const onnxpb::GraphProto& graph, Scope& scope);
   absl::Status DeclareTypes(const onnxpb::GraphProto& graph, Scope& scope);
   absl::Status ImportBody(const onnxpb::GraphProto& graph, Scope& scope, OpBuilder& builder,

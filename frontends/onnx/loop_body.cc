@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -101,6 +102,10 @@ absl::StatusOr<Operation*> ImportLoopBody(Node& node, OpBuilder& around, const L
       continue;
     }
     TENON_RETURN_IF_ERROR(run.status());
+    if (spec.again != nullptr && std::exchange(*spec.again, false)) {
+      TENON_RETURN_IF_ERROR(again());
+      continue;
+    }
     const std::vector<Value>& yielded = *run;
     bool widened = false;
     for (size_t i = 0; i < types.size(); ++i) {

@@ -20,6 +20,8 @@ struct LoopSpec {
   std::vector<std::string> names;  // of the carried values in the body
   std::vector<LoopScan> scans;     // results that are stacked
   int64_t body_nodes = 0;          // for the limit on repeated imports
+  // `run` sets it when it has learned what a carried sequence holds: the body is imported again.
+  bool* again = nullptr;
   // Imports the body once. Returns the next carried values, then the values to be stacked.
   std::function<absl::StatusOr<std::vector<Value>>(OpBuilder& builder, Value counter,
                                                    std::span<const Value> carried)>

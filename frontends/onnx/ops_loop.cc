@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "frontends/onnx/loop_body.h"
+#include "frontends/onnx/sequence_formula.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/dialect/core_ops.h"
@@ -28,7 +30,83 @@ struct LoopParams {
   Value trips;      // null: no bound
   Value condition;  // at the start; a constant if the node has none
   LoopSpec spec;
+  // For each carried value of the model its type, if it is a sequence or an optional value.
+  std::vector<std::optional<ContainerType>> containers;
 };
+
+// Sets what is carried at first, and for a container the types that it has in all iterations.
+absl::Status CarryContainer(Node& node, int input, const onnxpb::ValueInfoProto& declared,
+                            LoopParams& params) {
+  SequenceFormula formula(node);
+  ContainerType type = *Unwrap(node.input(input));
+  type.element = LooseElement(type.element);
+  // A carried value that is a sequence at first may be an optional one later. What the body
+  // declares also tells the rank where there is no element at first.
+  const auto expected = node.importer().ConvertContainer(declared.type());
+  if (expected && expected->kind != type.kind) {
+    const auto joined = JoinContainers(type, {expected->kind, type.dtype, type.element});
+    if (joined) type = *joined;
+  }
+  if (expected && !type.element && expected->dtype == type.dtype) type.element = expected->element;
+  for (const std::string& name : PackedNames(declared.name(), type)) {
+    params.spec.names.push_back(name);
+  }
+  for (const Value part : formula.PackedAs(node.input(input), type)) {
+    params.spec.inits.push_back(part);
+  }
+  params.containers.back() = type;
+  return formula.status();
+}
+
+// The values that the model's graph sees of the tensors that are carried, or of those at the end.
+std::vector<Value> WrapCarried(Node& node, OpBuilder& builder, const LoopParams& params,
+                               std::span<const Value> tensors) {
+  std::vector<Value> values;
+  for (const std::optional<ContainerType>& type : params.containers) {
+    const size_t count = type ? PackedTypes(node.context(), *type).size() : 1;
+    values.push_back(type ? Wrap(builder, node.location(), FromPacked(*type, tensors.first(count)))
+                          : tensors.front());
+    tensors = tensors.subspan(count);
+  }
+  values.insert(values.end(), tensors.begin(), tensors.end());
+  return values;
+}
+
+// The tensors that are carried on of the outputs of the body, and those that are stacked. Notes in
+// `params` what a sequence holds from now on.
+absl::StatusOr<std::vector<Value>> UnwrapCarried(Node& node, OpBuilder& builder,
+                                                 std::span<const Value> outputs, bool& again,
+                                                 LoopParams& params) {
+  const InsertionScope scope(node, builder);
+  SequenceFormula formula(node);
+  std::vector<Value> tensors;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    // Output 0 is the condition.
+    const bool carried = i > 0 && i <= params.containers.size() && params.containers[i - 1];
+    if (!carried) {
+      tensors.push_back(outputs[i]);
+      continue;
+    }
+    ContainerType& type = *params.containers[i - 1];
+    const std::optional<Container> next = Unwrap(outputs[i]);
+    const auto joined = next ? JoinContainers(type, *next)
+                        : outputs[i].type().is_tensor()
+                            ? JoinContainers(type, OptionalOf(outputs[i].type()))
+                            : std::nullopt;
+    if (!joined || joined->kind != type.kind) {
+      return node.Unsupported(
+          fmt::format("a carried value that is {} at first and {} later", type.text(),
+                      next ? next->text() : outputs[i].type().text()),
+          "the same kind of value in each iteration");
+    }
+    const Type element = LooseElement(joined->element);
+    again |= element != type.element;
+    type.element = element;
+    for (const Value part : formula.PackedAs(outputs[i], type)) tensors.push_back(part);
+  }
+  if (!formula.ok()) return formula.status();
+  return tensors;
+}
 
 absl::StatusOr<LoopParams> ReadLoop(Node& node, const GraphProto& body) {
   LoopParams params;
@@ -63,12 +141,23 @@ absl::StatusOr<LoopParams> ReadLoop(Node& node, const GraphProto& body) {
   spec.names.push_back(body.input(1).name());
   for (int i = 0; i < num_carried; ++i) {
     if (!node.input(2 + i)) return node.Error(fmt::format("input {} of Loop is missing", 2 + i));
+    params.containers.emplace_back();
+    if (Unwrap(node.input(2 + i))) {
+      TENON_RETURN_IF_ERROR(CarryContainer(node, 2 + i, body.input(2 + i), params));
+      continue;
+    }
     spec.inits.push_back(node.input(2 + i));
     spec.names.push_back(body.input(2 + i).name());
   }
   spec.scans.resize(static_cast<size_t>(body.output_size() - 1 - num_carried));
   spec.body_nodes = body.node_size();
   return params;
+}
+
+absl::Status SetOutputs(Node& node, const LoopParams& params, std::span<const Value> results) {
+  const std::vector<Value> values = WrapCarried(node, node.builder(), params, results);
+  for (int i = 0; i < node.num_outputs(); ++i) node.SetOutput(i, values[static_cast<size_t>(i)]);
+  return absl::OkStatus();
 }
 
 // Every run wants another one.
@@ -79,8 +168,14 @@ bool AlwaysContinues(Operation* loop) {
          (IsTrue(next) || next == body.argument(1 + kCondition));
 }
 
-// The loop without its condition, which is true.
-absl::Status DropCondition(Node& node, Operation* loop) {
+std::vector<Value> ResultsFrom(Operation* op, unsigned first) {
+  std::vector<Value> results;
+  for (unsigned i = first; i < op->num_results(); ++i) results.push_back(op->result(i));
+  return results;
+}
+
+// The loop without its condition, which is true. Returns its results.
+absl::StatusOr<std::vector<Value>> DropCondition(Node& node, Operation* loop) {
   Block& body = loop->region().front();
   Value condition = body.argument(1 + kCondition);
   condition.ReplaceAllUsesWith(loop->operand(3 + kCondition));
@@ -98,14 +193,12 @@ absl::Status DropCondition(Node& node, Operation* loop) {
   made.body().TakeBody(loop->region());
   node.importer().Erase(loop);
   node.importer().Register(made.op());
-  for (int i = 0; i < node.num_outputs(); ++i) {
-    node.SetOutput(i, made->result(static_cast<unsigned>(i)));
-  }
-  return absl::OkStatus();
+  return ResultsFrom(made.op(), 0);
 }
 
-// The loop as a ctl.while that carries the counter, too.
-absl::Status ToWhile(Node& node, Operation* loop, Value trips) {
+// The loop as a ctl.while that carries the counter, too. Returns its results without the counter
+// and the condition.
+absl::StatusOr<std::vector<Value>> ToWhile(Node& node, Operation* loop, Value trips) {
   Context& context = node.context();
   const std::vector<Value> carried = ctl::ForOp(loop).inits();
   std::vector<Value> inits = {loop->operand(0)};
@@ -149,10 +242,7 @@ absl::Status ToWhile(Node& node, Operation* loop, Value trips) {
   made.after().TakeBody(loop->region());
   node.importer().Erase(loop);
   node.importer().Register(made.op());
-  for (int i = 0; i < node.num_outputs(); ++i) {
-    node.SetOutput(i, made->result(static_cast<unsigned>(i + 2)));
-  }
-  return absl::OkStatus();
+  return ResultsFrom(made.op(), 2);
 }
 
 }  // namespace
@@ -165,11 +255,16 @@ absl::Status ImportLoop(Node& node) {
   TENON_ASSIGN_OR_RETURN(spec.step, node.MakeScalar(DType::kI64, 1));
   // Without a bound the body is imported under a loop that only holds it until ToWhile.
   spec.upper = params.trips ? params.trips : spec.lower;
+  bool again = false;
+  spec.again = &again;
   spec.run = [&](OpBuilder& builder, Value counter,
                  std::span<const Value> carried) -> absl::StatusOr<std::vector<Value>> {
-    std::vector<Value> inputs = {counter};
-    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    std::vector<Value> inputs = {counter, carried[kCondition]};
+    for (const Value value : WrapCarried(node, builder, params, carried.subspan(1))) {
+      inputs.push_back(value);
+    }
     TENON_ASSIGN_OR_RETURN(std::vector<Value> outputs, node.ImportGraph(*body, inputs, builder));
+    TENON_ASSIGN_OR_RETURN(outputs, UnwrapCarried(node, builder, outputs, again, params));
     Value& next = outputs[kCondition];
     if (next.type().is_tensor() && next.type().rank() > 0) {
       TENON_ASSIGN_OR_RETURN(const ten::ReshapeOp scalar,
@@ -183,7 +278,8 @@ absl::Status ImportLoop(Node& node) {
     if (!params.trips)
       return node.Unsupported("neither a trip count nor a condition that can end it",
                               "one of both");
-    return DropCondition(node, loop);
+    TENON_ASSIGN_OR_RETURN(const std::vector<Value> results, DropCondition(node, loop));
+    return SetOutputs(node, params, results);
   }
   // How often it runs is not known.
   for (unsigned i = static_cast<unsigned>(spec.inits.size()); i < loop->num_results(); ++i) {
@@ -193,7 +289,8 @@ absl::Status ImportLoop(Node& node) {
     loop->result(i).set_type(
         Type::Tensor(node.context(), type.dtype(), std::span<const DimExpr>(dims)));
   }
-  return ToWhile(node, loop, params.trips);
+  TENON_ASSIGN_OR_RETURN(const std::vector<Value> results, ToWhile(node, loop, params.trips));
+  return SetOutputs(node, params, results);
 }
 
 }  // namespace tenon::onnx

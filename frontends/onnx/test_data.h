@@ -3,6 +3,7 @@
 #define TENON_FRONTENDS_ONNX_TEST_DATA_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +18,21 @@ absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path, const Limit
 // Writes such a file. InvalidArgument if the tensor is too large for it, or if it cannot be
 // written.
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor);
+
+// The value of a file with a SequenceProto or an OptionalProto of tensors.
+struct SequenceData {
+  std::string name;  // may be empty
+  std::vector<NamedTensor> elements;
+  bool present = true;  // false: an optional value that is not there
+};
+// Reads a file with one SequenceProto or, with `optional`, an OptionalProto that holds one. An
+// OptionalProto of a tensor reads as a sequence of at most one element. Errors as for
+// ReadTensorProto, and Unimplemented for elements that are no tensors.
+absl::StatusOr<SequenceData> ReadSequenceProto(const std::string& path, bool optional,
+                                               const Limits& limits = {});
+// Writes such a file.
+absl::Status WriteSequenceProto(const std::string& path, const SequenceData& sequence,
+                                bool optional);
 
 }  // namespace tenon::onnx
 

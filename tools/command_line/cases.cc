@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "fmt/format.h"
+#include "frontends/api/sequences.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/check.h"
 
@@ -21,32 +23,94 @@ onnx::NamedTensor FromTensor(const Tensor& tensor, const std::string& name) {
   return data;
 }
 
-// Files prefix_0.pb, prefix_1.pb, … by number; a tensor that names one of `specs` goes there.
+onnx::SequenceData FromSequence(const SequenceValue& value, const std::string& name) {
+  onnx::SequenceData data;
+  data.name = name;
+  data.present = value.present;
+  for (const Tensor& element : value.elements) data.elements.push_back(FromTensor(element, ""));
+  return data;
+}
+
+// An input or output of the model: a tensor of the program, or the tensors of a sequence.
+struct ModelPort {
+  std::string name;
+  size_t first = 0, count = 1;
+  std::optional<SequencePorts> sequence{};
+};
+
+std::vector<ModelPort> PortsOf(std::span<const TensorSpec> specs) {
+  std::vector<ModelPort> ports;
+  const std::vector<SequencePorts> sequences = FindSequences(specs);
+  size_t next = 0;
+  for (size_t i = 0; i < specs.size();) {
+    if (next < sequences.size() && sequences[next].first == i) {
+      const SequencePorts& sequence = sequences[next++];
+      ports.push_back({sequence.name, i, sequence.count, sequence});
+    } else {
+      ports.push_back({specs[i].name, i});
+    }
+    i += ports.back().count;
+  }
+  return ports;
+}
+
+// What a file says of a port of this kind: its name, and its tensors.
+struct PortFile {
+  std::string name;
+  std::vector<Tensor> tensors;
+};
+
+absl::StatusOr<PortFile> ReadFile(const std::string& path, const ModelPort& port,
+                                  const Limits& limits) {
+  if (port.sequence) {
+    TENON_ASSIGN_OR_RETURN(SequenceFile file, ReadSequence(path, *port.sequence, limits));
+    return PortFile{std::move(file.name), std::move(file.tensors)};
+  }
+  TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, onnx::ReadTensorProto(path, limits));
+  return PortFile{read.name, {ToTensor(read)}};
+}
+
+// Files prefix_0.pb, prefix_1.pb, … by number; a value that names one of `specs` goes there.
 absl::StatusOr<std::vector<Tensor>> ReadFiles(const fs::path& folder, const std::string& prefix,
                                               std::span<const TensorSpec> specs,
                                               const Limits& limits) {
   std::vector<Tensor> tensors(specs.size());
+  const std::vector<ModelPort> ports = PortsOf(specs);
   for (size_t n = 0;; ++n) {
     const fs::path path = folder / fmt::format("{}_{}.pb", prefix, n);
     std::error_code error;
     if (!fs::exists(path, error)) break;
-    TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
-                           onnx::ReadTensorProto(path.string(), limits));
-    size_t slot = n;
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (!read.name.empty() && specs[i].name == read.name) slot = i;
+    const ModelPort* port = n < ports.size() ? &ports[n] : nullptr;
+    TENON_ASSIGN_OR_RETURN(PortFile read,
+                           ReadFile(path.string(), port == nullptr ? ModelPort() : *port, limits));
+    for (const ModelPort& other : ports) {
+      const bool named = !read.name.empty() && other.name == read.name;
+      if (named && other.count == read.tensors.size()) port = &other;
     }
-    if (slot >= specs.size()) {
+    if (port == nullptr) {
       return absl::InvalidArgumentError(fmt::format(
-          "{}: the model has {} {}s (expected no such file)", path.string(), specs.size(), prefix));
+          "{}: the model has {} {}s (expected no such file)", path.string(), ports.size(), prefix));
     }
-    if (tensors[slot]) {
+    if (tensors[port->first]) {
       return absl::InvalidArgumentError(fmt::format("{}: a second file for {} '{}' (expected one)",
-                                                    path.string(), prefix, specs[slot].name));
+                                                    path.string(), prefix, port->name));
     }
-    tensors[slot] = ToTensor(read);
+    std::move(read.tensors.begin(), read.tensors.end(),
+              tensors.begin() + static_cast<std::ptrdiff_t>(port->first));
   }
   return tensors;
+}
+
+// An error for the first port without a file.
+absl::Status CheckAllGiven(const std::string& folder, const std::string& prefix,
+                           std::span<const Tensor> tensors, std::span<const TensorSpec> specs) {
+  const std::vector<ModelPort> ports = PortsOf(specs);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (tensors[ports[i].first]) continue;
+    return absl::InvalidArgumentError(fmt::format("{}: no file for {} '{}' (expected {}_{}.pb)",
+                                                  folder, prefix, ports[i].name, prefix, i));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program,
@@ -55,12 +119,7 @@ absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program,
   c.name = folder.filename().string();
   TENON_ASSIGN_OR_RETURN(c.inputs, ReadFiles(folder, "input", program.inputs(), limits));
   TENON_ASSIGN_OR_RETURN(c.expected, ReadFiles(folder, "output", program.outputs(), limits));
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    if (c.inputs[i]) continue;
-    return absl::InvalidArgumentError(
-        fmt::format("{}: no file for input '{}' (expected input_{}.pb)", folder.string(),
-                    program.inputs()[i].name, i));
-  }
+  TENON_RETURN_IF_ERROR(CheckAllGiven(folder.string(), "input", c.inputs, program.inputs()));
   return c;
 }
 
@@ -72,6 +131,20 @@ Tensor ToTensor(const onnx::TensorData& data) {
   // Inputs are only read.
   return Tensor::Borrow(data.dtype, data.dims, const_cast<std::byte*>(data.blob->bytes().data()),
                         data.blob);
+}
+
+absl::StatusOr<SequenceFile> ReadSequence(const std::string& path, const SequencePorts& ports,
+                                          const Limits& limits) {
+  TENON_ASSIGN_OR_RETURN(const onnx::SequenceData read,
+                         onnx::ReadSequenceProto(path, ports.count > 3, limits));
+  SequenceValue value;
+  value.present = read.present;
+  for (const onnx::NamedTensor& element : read.elements)
+    value.elements.push_back(ToTensor(element));
+  SequenceFile file;
+  file.name = read.name;
+  TENON_ASSIGN_OR_RETURN(file.tensors, PackSequence(ports, value));
+  return file;
 }
 
 absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program,
@@ -104,12 +177,8 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Pro
   }
   // An output that nothing is compared with must not count as right.
   for (size_t i = 0; i < cases.size(); ++i) {
-    for (size_t k = 0; k < program.outputs().size(); ++k) {
-      if (cases[i].expected[k]) continue;
-      return absl::InvalidArgumentError(
-          fmt::format("{}: no file for output '{}' (expected output_{}.pb)", folders[i].string(),
-                      program.outputs()[k].name, k));
-    }
+    TENON_RETURN_IF_ERROR(
+        CheckAllGiven(folders[i].string(), "output", cases[i].expected, program.outputs()));
   }
   return cases;
 }
@@ -120,12 +189,18 @@ absl::Status SaveCase(const std::string& folder, const Program& program,
   fs::create_directories(folder, error);
   if (error) return absl::InvalidArgumentError(fmt::format("{}: {}", folder, error.message()));
   auto write = [&](std::string_view prefix, std::span<const Tensor> tensors,
-                   std::span<const TensorSpec> specs) {
-    for (size_t i = 0; i < tensors.size(); ++i) {
+                   std::span<const TensorSpec> specs) -> absl::Status {
+    const std::vector<ModelPort> ports = PortsOf(specs);
+    for (size_t i = 0; i < ports.size(); ++i) {
       const std::string path = (fs::path(folder) / fmt::format("{}_{}.pb", prefix, i)).string();
-      if (absl::Status s = onnx::WriteTensorProto(path, FromTensor(tensors[i], specs[i].name));
-          !s.ok())
-        return s;
+      const std::span<const Tensor> given = tensors.subspan(ports[i].first, ports[i].count);
+      if (!ports[i].sequence) {
+        TENON_RETURN_IF_ERROR(onnx::WriteTensorProto(path, FromTensor(given[0], ports[i].name)));
+        continue;
+      }
+      TENON_ASSIGN_OR_RETURN(const SequenceValue value, UnpackSequence(*ports[i].sequence, given));
+      TENON_RETURN_IF_ERROR(
+          onnx::WriteSequenceProto(path, FromSequence(value, ports[i].name), ports[i].count > 3));
     }
     return absl::OkStatus();
   };

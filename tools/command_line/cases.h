@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/program.h"
+#include "frontends/api/sequences.h"
 #include "frontends/onnx/tensor_data.h"
 #include "ir/core/limits.h"
 
@@ -28,6 +29,15 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Pro
 // Writes input_N.pb and output_N.pb.
 absl::Status SaveCase(const std::string& folder, const Program& program,
                       std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+
+// The tensors of a sequence that a file holds, and its name there, which may be empty.
+struct SequenceFile {
+  std::string name;
+  std::vector<Tensor> tensors;
+};
+// Reads a file with a SequenceProto, or an OptionalProto, for inputs or outputs of a program.
+absl::StatusOr<SequenceFile> ReadSequence(const std::string& path, const SequencePorts& ports,
+                                          const Limits& limits);
 
 // Shares the bytes of the file where their alignment allows it.
 Tensor ToTensor(const onnx::TensorData& data);

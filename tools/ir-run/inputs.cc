@@ -7,6 +7,7 @@
 #include "frontends/api/npy.h"
 #include "frontends/api/sample_random.h"
 #include "frontends/api/sample_sizes.h"
+#include "frontends/api/sequences.h"
 #include "frontends/onnx/test_data.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
@@ -70,6 +71,39 @@ absl::StatusOr<int64_t> SizeOf(DimExpr dim, const std::map<std::string, int64_t>
   return *extent;
 }
 
+// The elements of a sequence: one file with all of them, or .npy files with commas between.
+absl::StatusOr<std::vector<Tensor>> ReadSequenceInput(const SequencePorts& ports,
+                                                      std::string_view files,
+                                                      const Limits& limits) {
+  if (!files.ends_with(".npy")) {
+    TENON_ASSIGN_OR_RETURN(tools::SequenceFile file,
+                           tools::ReadSequence(std::string(files), ports, limits));
+    return std::move(file.tensors);
+  }
+  SequenceValue value;
+  while (!files.empty()) {
+    const size_t comma = std::min(files.find(','), files.size());
+    TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
+                           ReadNpy(std::string(files.substr(0, comma)), limits));
+    value.elements.push_back(tools::ToTensor(read));
+    files.remove_prefix(std::min(comma + 1, files.size()));
+  }
+  return PackSequence(ports, value);
+}
+
+absl::StatusOr<std::vector<Tensor>> RandomSequence(Operation* function, const SequencePorts& ports,
+                                                   SampleRandom& random,
+                                                   std::vector<std::string>& notes) {
+  SequenceValue value;
+  for (const std::vector<int64_t>& shape : SampleShapes(function, ports)) {
+    TENON_ASSIGN_OR_RETURN(value.elements.emplace_back(), Tensor::TryMake(ports.dtype, shape));
+    Fill(value.elements.back(), ports.name, random);
+  }
+  notes.push_back(fmt::format("sequence '{}' has {} elements (--input {}=FILES sets them)",
+                              ports.name, value.elements.size(), ports.name));
+  return PackSequence(ports, value);
+}
+
 }  // namespace
 
 absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const Program& program,
@@ -93,7 +127,17 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
                     symbols.empty() ? "is no named dimension"
                                     : fmt::format("are: {}", fmt::join(symbols, ", "))));
   }
+  const std::vector<SequencePorts> sequences = FindSequences(program.inputs());
   for (const auto& [name, file] : options.inputs) {
+    const auto sequence = std::find_if(sequences.begin(), sequences.end(),
+                                       [&](const SequencePorts& s) { return s.name == name; });
+    if (sequence != sequences.end()) {
+      TENON_ASSIGN_OR_RETURN(std::vector<Tensor> tensors,
+                             ReadSequenceInput(*sequence, file, options.limits.library));
+      std::move(tensors.begin(), tensors.end(),
+                c.inputs.begin() + static_cast<std::ptrdiff_t>(sequence->first));
+      continue;
+    }
     size_t slot = c.inputs.size();
     for (size_t i = 0; i < c.inputs.size(); ++i) {
       if (program.inputs()[i].name == name) slot = i;
@@ -127,8 +171,25 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
       std::any_of(c.inputs.begin(), c.inputs.end(), [](const Tensor& input) { return !input; });
   TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, any_random, "seed",
                                             "where files give every input, or there is none"));
-  const std::map<std::string, int64_t> sizes = SizesOf(model.main(), given, notes);
   SampleRandom random(options.seed);
+  for (const SequencePorts& sequence : sequences) {
+    if (c.inputs[sequence.first]) continue;
+    TENON_ASSIGN_OR_RETURN(std::vector<Tensor> tensors,
+                           RandomSequence(model.main(), sequence, random, notes));
+    std::move(tensors.begin(), tensors.end(),
+              c.inputs.begin() + static_cast<std::ptrdiff_t>(sequence.first));
+  }
+  // The extents of packed sequences are no sizes to choose.
+  for (const SequencePorts& sequence : sequences) {
+    for (size_t i = sequence.first; i < sequence.first + sequence.count; ++i) {
+      const Type type = entry.argument(static_cast<unsigned>(i)).type();
+      for (int64_t axis = 0; axis < type.rank(); ++axis) {
+        if (type.dim(axis).kind() != DimExpr::Kind::kSymbol) continue;
+        given.emplace(std::string(type.dim(axis).symbol()), c.inputs[i].shape()[axis]);
+      }
+    }
+  }
+  const std::map<std::string, int64_t> sizes = SizesOf(model.main(), given, notes);
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i]) continue;
     const Type type = entry.argument(static_cast<unsigned>(i)).type();
