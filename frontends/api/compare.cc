@@ -54,6 +54,7 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double atol, do
   result.pass = failures == 0;
   const int64_t shown = first_odd >= 0 ? first_odd : worst;
   if (shown >= 0) {
+    result.element = shown;
     result.problem = fmt::format("{} of {} elements differ; element {} is {}, expected {}",
                                  failures, n, shown, at(actual, shown), at(expected, shown));
   }

@@ -2,6 +2,7 @@
 #ifndef TENON_FRONTENDS_API_COMPARE_H_
 #define TENON_FRONTENDS_API_COMPARE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "executor/tensor.h"
@@ -10,10 +11,11 @@ namespace tenon {
 
 // The result of Compare.
 struct Difference {
-  bool pass = false;    // true if the tensors are equal within the tolerances
-  double max_abs = 0;   // the largest |a - b|; infinity if infinities or NaNs differ
-  double max_rel = 0;   // max_abs / max|b|; infinity if b is 0 everywhere and a is not
-  std::string problem;  // what differs: shape, dtype, a NaN, or the worst element; may be empty
+  bool pass = false;     // true if the tensors are equal within the tolerances
+  double max_abs = 0;    // the largest |a - b|; infinity if infinities or NaNs differ
+  double max_rel = 0;    // max_abs / max|b|; infinity if b is 0 everywhere and a is not
+  int64_t element = -1;  // that `problem` shows, in row-major order; -1: none
+  std::string problem;   // what differs: shape, dtype, a NaN, or the worst element; may be empty
 };
 
 // Compares two tensors in host memory. `actual` passes under three conditions: it has the shape and

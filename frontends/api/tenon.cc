@@ -54,6 +54,10 @@ absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) 
 
 absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
                                const LoadOptions& options) {
+  if (!options.edit.empty()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: only an ONNX model has parts and sizes to choose, and this is IR text", name));
+  }
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   ParseOptions parse;
   parse.file_name = name;
@@ -65,6 +69,7 @@ onnx::ImportOptions ImportOptionsOf(const LoadOptions& options) {
   onnx::ImportOptions import;
   import.external_data_root = options.external_data_root;
   import.allow_external_data_links = options.allow_external_data_links;
+  import.edit = options.edit;
   return import;
 }
 

@@ -24,6 +24,7 @@
 #include "executor/session.h"
 #include "executor/tensor.h"
 #include "frontends/api/version.h"
+#include "frontends/onnx/model_edit.h"
 #include "ir/core/context.h"
 #include "ir/core/limits.h"
 #include "ir/core/operation.h"
@@ -108,6 +109,9 @@ struct LoadOptions {
   Limits limits{};
   // Operations, kernels, rules and passes of the host (extension.h). May be null.
   std::shared_ptr<const Extension> extension{};
+  // Changes to an ONNX model before it is imported: a part of it, sizes of inputs, more outputs.
+  // InvalidArgument for IR text.
+  onnx::ModelEdit edit{};
 };
 
 // Reads an ONNX model or IR text, told apart by name and content; "-" is standard input. Weights

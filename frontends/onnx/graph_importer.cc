@@ -6,6 +6,7 @@
 
 #include "frontends/onnx/adapters.h"
 #include "frontends/onnx/containers.h"
+#include "frontends/onnx/importer.h"
 #include "frontends/onnx/node.h"
 #include "ir/core/check.h"
 #include "ir/core/keep_blobs.h"
@@ -73,7 +74,7 @@ GraphImporter::GraphImporter(Context& context, const onnxpb::ModelProto& model,
       file_location_(Location::Name(context, name_)),
       dim_namer_(nullptr) {}
 
-absl::StatusOr<OwnedOp> GraphImporter::Run() {
+absl::StatusOr<OwnedOp> GraphImporter::Run(std::map<std::string, Type>* types) {
   if (!model_.has_graph()) return Error(file_location_, "the model has no graph");
   const KeepUnusedBlobs keep(context_);
   TENON_RETURN_IF_ERROR(ReadOpsets());
@@ -95,7 +96,14 @@ absl::StatusOr<OwnedOp> GraphImporter::Run() {
     input_types[i] = scope.block->argument(static_cast<unsigned>(i)).type();
   }
   OpBuilder builder = OpBuilder::AtEnd(context_, scope.block);
-  TENON_RETURN_IF_ERROR(ImportBody(graph, scope, builder, main_));
+  const absl::Status imported = ImportBody(graph, scope, builder, main_);
+  if (types != nullptr) {
+    for (auto& [name, type] : *types) {
+      if (const auto it = scope.values.find(name); it != scope.values.end())
+        type = it->second.type();
+    }
+  }
+  TENON_RETURN_IF_ERROR(imported);
   TENON_ASSIGN_OR_RETURN(const std::vector<Value> outputs,
                          Results(graph, scope, builder, output_names));
   TENON_RETURN_IF_ERROR(func::ReturnOp::Create(builder, file_location_, outputs).status());
@@ -322,7 +330,7 @@ absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpB
   absl::Status status = RunAdapter(node);
   if (absl::IsUnimplemented(status)) {
     EraseAfter(scope, *builder.block(), last);
-    EmitRemark(context_, location, fmt::format("imported as an opaque op: {}", MessageOf(status)));
+    EmitRemark(context_, location, fmt::format("{}{}", kOpaqueRemark, MessageOf(status)));
     status = ImportOpaque(*this, node, scope, frame);
   } else if (status.ok()) {
     for (const std::string& name : node.UnreadAttributes()) {

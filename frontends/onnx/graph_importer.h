@@ -37,7 +37,9 @@ class GraphImporter {
  public:
   GraphImporter(Context& context, const onnxpb::ModelProto& model, const TensorSource& source,
                 std::string name);
-  absl::StatusOr<OwnedOp> Run();
+  // Sets the types of those keys of `types` that are values of the main graph; of those in front
+  // of an error, too.
+  absl::StatusOr<OwnedOp> Run(std::map<std::string, Type>* types = nullptr);
 
   Context& context() const { return context_; }
   const TensorSource& source() const { return source_; }

@@ -15,19 +15,6 @@ using onnxpb::AttributeProto;
 using onnxpb::GraphProto;
 using onnxpb::NodeProto;
 
-void CollectFreeNames(const GraphProto& graph, NameSet& free);
-
-// The names that a node reads, those that its graphs capture included.
-void CollectReads(const NodeProto& node, NameSet& reads) {
-  for (const std::string& name : node.input()) {
-    if (!name.empty()) reads.insert(name);
-  }
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_g()) CollectFreeNames(attribute.g(), reads);
-    for (const GraphProto& graph : attribute.graphs()) CollectFreeNames(graph, reads);
-  }
-}
-
 void CollectFreeNames(const GraphProto& graph, NameSet& free) {
   NameSet reads;
   for (const NodeProto& node : graph.node()) CollectReads(node, reads);
@@ -40,6 +27,20 @@ void CollectFreeNames(const GraphProto& graph, NameSet& free) {
   }
   free.insert(reads.begin(), reads.end());
 }
+
+}  // namespace
+
+void CollectReads(const NodeProto& node, NameSet& reads) {
+  for (const std::string& name : node.input()) {
+    if (!name.empty()) reads.insert(name);
+  }
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_g()) CollectFreeNames(attribute.g(), reads);
+    for (const GraphProto& graph : attribute.graphs()) CollectFreeNames(graph, reads);
+  }
+}
+
+namespace {
 
 class Sorter {
  public:

@@ -18,6 +18,9 @@ using NameSet = absl::flat_hash_set<std::string>;
 // Returns a node's name; "<OpType>:<first output>" for an unnamed one.
 std::string NodeName(const onnxpb::NodeProto& node);
 
+// Adds the names that a node reads, those that its graphs capture included.
+void CollectReads(const onnxpb::NodeProto& node, NameSet& reads);
+
 // The result of OrderNodes.
 struct GraphOrder {
   std::vector<int> nodes;  // indices; in the order of the file where possible

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "frontends/onnx/edit_model.h"
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
+#include "frontends/onnx/type_proto.h"
 #include "frontends/onnx/wire.h"
 #include "ir/core/blob.h"
 #include "ir/core/check.h"
@@ -26,13 +28,29 @@ absl::Status Report(Context& context, const std::string& name, const absl::Statu
   return absl::Status(status.code(), emitted.message());
 }
 
+void CountOperators(const onnxpb::GraphProto& graph, std::map<std::string, int64_t>& counts) {
+  for (const onnxpb::NodeProto& node : graph.node()) {
+    const std::string_view domain = DomainOf(node.domain());
+    ++counts[domain.empty() ? node.op_type() : fmt::format("{}.{}", domain, node.op_type())];
+    for (const onnxpb::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) CountOperators(attribute.g(), counts);
+      for (const onnxpb::GraphProto& inner : attribute.graphs()) CountOperators(inner, counts);
+    }
+  }
+}
+
 ModelInfo InfoOf(const onnxpb::ModelProto& model) {
   ModelInfo info;
   info.ir_version = model.ir_version();
   for (const onnxpb::OperatorSetIdProto& opset : model.opset_import()) {
-    if (DomainOf(opset.domain()).empty()) info.opset = opset.version();
+    const std::string_view domain = DomainOf(opset.domain());
+    if (domain.empty()) info.opset = opset.version();
+    info.opsets.emplace_back(domain, opset.version());
   }
+  CountOperators(model.graph(), info.operators);
   info.model_version = model.model_version();
+  info.producer_name = model.producer_name();
+  info.producer_version = model.producer_version();
   info.domain = model.domain();
   info.doc_string = model.doc_string();
   info.graph_name = model.graph().name();
@@ -40,6 +58,20 @@ ModelInfo InfoOf(const onnxpb::ModelProto& model) {
     info.metadata.emplace_back(entry.key(), entry.value());
   }
   return info;
+}
+
+// Imports the whole model for the types of some of its values. Values that cannot be imported have
+// none.
+void InferTypesOf(Context& context, const onnxpb::ModelProto& model, const TensorSource& source,
+                  const std::string& name, TypeProtos& types) {
+  const ScopedDiagnosticHandler silence(context, {});
+  std::map<std::string, Type> inferred;
+  for (const auto& [value, type] : types) inferred.emplace(value, Type());
+  const absl::StatusOr<OwnedOp> module = GraphImporter(context, model, source, name).Run(&inferred);
+  for (const auto& [value, type] : inferred) {
+    if (!type) continue;
+    if (const auto proto = TypeProtoOf(type)) types[value] = *proto;
+  }
 }
 
 absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const std::string& name,
@@ -53,9 +85,23 @@ absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const st
   }
   ExternalData external(root, options.allow_external_data_links);
   const TensorSource source{.file = file, .external = &external};
+  if (!options.edit.empty()) {
+    const auto infer = [&](TypeProtos& types) {
+      InferTypesOf(context, model, source, name, types);
+    };
+    if (absl::Status status = EditModel(context, options.edit, infer, model); !status.ok()) {
+      return Report(context, name, status);
+    }
+  }
+  const int own_outputs = model.graph().output_size();
+  if (options.edit.expose_values) ExposeValues(*model.mutable_graph());
   TENON_ASSIGN_OR_RETURN(OwnedOp module, GraphImporter(context, model, source, name).Run());
   if (options.verify) TENON_RETURN_IF_ERROR(Verify(module.get()));
-  if (options.info != nullptr) *options.info = InfoOf(model);
+  if (options.info != nullptr) {
+    *options.info = InfoOf(model);
+    for (int i = own_outputs; i < model.graph().output_size(); ++i)
+      options.info->exposed.push_back(model.graph().output(i).name());
+  }
   if (options.files != nullptr) {
     const auto add = [&](const SourceFile& source) {
       if (!source.path.empty()) options.files->push_back(source);

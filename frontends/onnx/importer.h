@@ -6,10 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "frontends/onnx/mapped_file.h"
+#include "frontends/onnx/model_edit.h"
 #include "frontends/onnx/model_info.h"
 #include "ir/core/context.h"
 #include "ir/core/operation.h"
@@ -20,6 +22,8 @@ namespace tenon::onnx {
 // The dialect of opaque ops: nodes without a counterpart in Tenon's dialects. No Context registers
 // it; Context::AllowUnregisteredDialect makes text with such ops readable.
 inline constexpr char kOpaqueDialect[] = "onnx";
+// The beginning of the remark on such a node. The reason follows.
+inline constexpr std::string_view kOpaqueRemark = "imported as an opaque op: ";
 
 // How a model is imported.
 struct ImportOptions {
@@ -34,6 +38,8 @@ struct ImportOptions {
   std::vector<SourceFile>* files = nullptr;
   // Receives what the model says about itself, if it is not null.
   ModelInfo* info = nullptr;
+  // Changes to the model before it is imported (model_edit.h).
+  ModelEdit edit{};
   // Verifies the module before it is returned.
   bool verify = true;
 };

@@ -3,6 +3,7 @@
 #define TENON_FRONTENDS_ONNX_MODEL_INFO_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,14 @@ namespace tenon::onnx {
 struct ModelInfo {
   int64_t ir_version = 0;  // of the file format; 0: not known
   int64_t opset = 0;       // version of ONNX's own operators; 0: not known
+  // Versions of the operators of every domain, in the order of the model; "" is ONNX's own.
+  std::vector<std::pair<std::string, int64_t>> opsets;
+  // Nodes by operator, such as "MatMul" or "com.microsoft.Gelu", those of nested graphs included.
+  std::map<std::string, int64_t> operators;
   int64_t model_version = 0;
+  std::string producer_name, producer_version;
+  // The outputs that ModelEdit::expose_values added, in order.
+  std::vector<std::string> exposed;
   std::string domain, doc_string, graph_name;
   // metadata_props, in their order.
   std::vector<std::pair<std::string, std::string>> metadata;

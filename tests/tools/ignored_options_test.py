@@ -41,7 +41,7 @@ REFUSED = [
     ('ir-opt TEXT -O2 --explain=gelu --elide-resources', '--elide-resources'),
     ('ir-opt TEXT --inputs=DATA', '--inputs'),
     *[(f'ir-run --onnx-test CASE {option}', option.partition('=')[0]) for option in (
-        '--check=DATA', '--input=x=y', '--json=-', '--profile', '--runs=1', '--save-outputs=out', '--seed=1', '--shape=a=1')],
+        '--check=DATA', '--compare=onnxruntime', '--input=x=y', '--json=-', '--profile', '--runs=1', '--save-outputs=out', '--seed=1', '--shape=a=1')],
     ('ir-run --onnx-test', '--onnx-test'),
     ('ir-run MODEL --check=DATA --seed=1', '--seed'),
     ('ir-run MODEL --reference --threads=1', '--threads'),
@@ -49,6 +49,12 @@ REFUSED = [
     ('ir-run MODEL --reference --device=cuda', '--reference'),
     ('ir-run MODEL --json=- --profile', '--profile'),
     ('ir-run MODEL --verify-weights', '--verify-weights'),
+    ('ir-run MODEL --python=python3', '--python'),
+    *[(f'ir-run MODEL --compare=onnxruntime {option}', option.partition('=')[0]) for option in (
+        '--check=DATA', '--check-memory', '--external-data=DATA', '--profile', '--runs=1', '--save-outputs=out')],
+    ('ir-opt MODEL --json=-', '--json'),
+    ('ir-opt TEXT --inspect --split-input-file', '--split-input-file'),
+    ('ir-opt TEXT --inspect --elide-resources', '--elide-resources'),
     ('ir-run MODEL --input=INPUT --seed=3', '--seed'),
     ('ir-bisect MODEL --reference --threads=1', '--threads'),
     ('ir-bisect MODEL --inputs=DATA --shape=a=1', '--shape'),

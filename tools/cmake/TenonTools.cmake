@@ -15,7 +15,7 @@ foreach(_name ${TENON_PROGRAMS})
 endforeach()
 add_library(tenon_tools STATIC ${_shared_sources})
 tenon_target_options(tenon_tools)
-target_link_libraries(tenon_tools PUBLIC tenon::tenon)
+target_link_libraries(tenon_tools PUBLIC tenon::tenon nlohmann_json::nlohmann_json)
 
 foreach(_name ${TENON_PROGRAMS})
   file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/${_name}/*.cc")

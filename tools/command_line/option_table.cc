@@ -238,6 +238,34 @@ absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes
   return absl::OkStatus();
 }
 
+absl::Status ReadShapes(const Given& given, std::map<std::string, std::vector<int64_t>>& shapes) {
+  std::map<std::string, std::vector<int64_t>> read;
+  std::vector<int64_t>* numbers = nullptr;  // of the name before
+  for (std::string_view entry : SplitList(given.value)) {
+    const size_t equals = entry.rfind('=');
+    if (equals != std::string_view::npos) {
+      const auto [name, is_new] = read.emplace(entry.substr(0, equals), std::vector<int64_t>());
+      numbers = is_new && equals != 0 ? &name->second : nullptr;
+      entry.remove_prefix(equals + 1);
+    }
+    const std::optional<int64_t> size = Number<int64_t>(entry);
+    if (!size || *size < 0 || numbers == nullptr) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} is '{}' (expected sizes like batch=1,input_ids=2,128, each name once)",
+                      WithDashes(given.option), given.value));
+    }
+    numbers->push_back(*size);
+  }
+  for (auto& [name, sizes] : read) {
+    const auto [known, is_new] = shapes.emplace(name, sizes);
+    if (!is_new && known->second != sizes) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} gives '{}' two different sizes", WithDashes(given.option), name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadPrecision(const Given& given, Precision& value) {
   std::string names;
   for (Precision precision : kPrecisions) {

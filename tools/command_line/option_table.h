@@ -140,6 +140,8 @@ absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_
 absl::Status ReadCount(const Given& given, int least, int most, int& value);        // likewise
 absl::Status ReadNonNegative(const Given& given, double& value);                    // finite
 absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes);  // a=1,b=128
+// Reads "a=1,x=2,3": numbers of each name.
+absl::Status ReadShapes(const Given& given, std::map<std::string, std::vector<int64_t>>& shapes);
 absl::Status ReadPrecision(const Given& given, Precision& value);  // fp32, bf16 or int8
 absl::Status ReadDevice(const Given& given, bool& cuda);           // cpu or cuda
 absl::Status ReadHelp(const Given& given, bool& all);              // nothing or all

@@ -17,6 +17,7 @@
 #include "ir/core/shown_text.h"
 #include "ir/core/temporary_path.h"
 #include "ir/core/write_file.h"
+#include "tools/command_line/progress.h"
 
 namespace tenon::tools {
 namespace {
@@ -53,6 +54,7 @@ int output_error = 0, error_output_error = 0;
 size_t longest_message = kMaxMessage;
 
 void Write(FILE* stream, std::string_view text, int& error) {
+  Progress::Hide();
   if (std::fwrite(text.data(), 1, text.size(), stream) != text.size() && error == 0) error = errno;
 }
 

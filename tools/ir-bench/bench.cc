@@ -9,13 +9,11 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "fmt/format.h"
-#include "frontends/api/npy.h"
 #include "frontends/api/sample_inputs.h"
 #include "frontends/api/sample_random.h"
 #include "frontends/api/sample_sizes.h"
@@ -23,12 +21,10 @@
 #include "frontends/api/version.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
-#include "ir/core/temporary_path.h"
-#include "ir/core/write_file.h"
 #include "kernels/gpu/queue.h"
 #include "tools/command_line/device.h"
+#include "tools/command_line/peer.h"
 #include "tools/command_line/program.h"
-#include "tools/ir-bench/peer.h"
 #include "tools/ir-bench/processors.h"
 
 namespace tenon::ir_bench {
@@ -36,6 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+using tools::Peer;
+using tools::TemporaryFolder;
 
 constexpr int kMostRunsARound = 10000;
 
@@ -48,31 +46,6 @@ double PeakMemoryMb() {
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
-
-// A new folder, removed with all that is in it.
-class TemporaryFolder {
- public:
-  static absl::StatusOr<TemporaryFolder> Make() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "ir-bench.XXXXXX").string();
-    if (error || mkdtemp(name.data()) == nullptr)
-      return absl::InternalError(fmt::format("{}: cannot make a folder", name));
-    return TemporaryFolder(name);
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept
-      : path_(std::exchange(other.path_, {})), named_(std::move(other.named_)) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)), named_(path_) {}
-  std::string path_;
-  TemporaryPath named_;
-};
 
 // One that is timed: Tenon or a peer.
 struct Contestant {
@@ -161,25 +134,6 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const Options& options, const Mod
   return std::move(sample.inputs);
 }
 
-// What peer.py reads: see there.
-absl::Status WriteInputs(const std::string& folder, const Program& program,
-                         std::span<const Tensor> inputs) {
-  nlohmann::json list = nlohmann::json::array();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const std::string file = fmt::format("{}/input_{}.npy", folder, i);
-    onnx::TensorData data;
-    data.dtype = inputs[i].dtype();
-    data.dims.assign(inputs[i].shape().begin(), inputs[i].shape().end());
-    data.blob =
-        Blob::Copy({static_cast<const std::byte*>(inputs[i].data()), inputs[i].num_bytes()});
-    TENON_RETURN_IF_ERROR(WriteNpy(file, data));
-    list.push_back(
-        {{"name", program.inputs()[i].name}, {"file", file}, {"dims", program.inputs()[i].dims}});
-  }
-  const std::string path = folder + "/inputs.json";
-  return WriteFile(path, list.dump(1, ' ', true, nlohmann::json::error_handler_t::replace));
-}
-
 absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,
                                                          const Program& program,
                                                          std::span<const Tensor> ours,
@@ -239,8 +193,8 @@ class Match {
 
   absl::Status AddPeers(std::span<const Tensor> inputs) {
     if (options_.against.empty()) return absl::OkStatus();
-    TENON_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Make());
-    TENON_RETURN_IF_ERROR(WriteInputs(folder.path(), program_, inputs));
+    TENON_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Make("ir-bench"));
+    TENON_RETURN_IF_ERROR(tools::WritePeerInputs(folder.path(), program_, inputs));
     for (const std::string& engine : options_.against) {
       if (absl::Status status = AddPeer(engine, folder.path()); !status.ok()) {
         EngineReport& failed = failed_.emplace_back();

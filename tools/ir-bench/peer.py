@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Runs a model in another engine, for ir-bench: peer.py ENGINE MODEL FOLDER THREADS.
+"""Runs a model in another engine, for ir-bench and ir-run: peer.py ENGINE MODEL FOLDER THREADS.
 
 FOLDER has inputs.json, a list of {"name", "file", "dims"} in the model's order: a .npy file, and the input's dimensions
-as the model names them. ir-bench speaks over the socket that is file descriptor 3, a JSON object a line. The first line
+as the model names them. The program speaks over the socket that is file descriptor 3, a JSON object a line. The first line
 comes from here: {"ready": true, "version", "load_ms"}. Then {"run": N} is one run without a clock and N
-timed ones, answered by {"ms": [...], "memory_mb"}; {"outputs": true} writes the results to FOLDER and is answered by {"files": [...]}.
+timed ones, answered by {"ms": [...], "memory_mb"}; {"outputs": true} writes the results to FOLDER and is answered by {"files": [...]},
+with null for an output that is no array of numbers.
 {"error": text} answers what fails, with "missing": NAME where the package NAME is not installed. The end of the stream
 ends the program.
 
-Each engine has the settings that make one request fastest: all optimisations, fixed shapes, memory of inputs and outputs
+Where FOLDER has outputs.onnx, ir-run compares node by node. Its bytes, behind those of the model, make outputs of more
+values. The engine then runs the nodes as they are. Otherwise each engine has the settings that make one request fastest: all optimisations, fixed shapes, memory of inputs and outputs
 bound beforehand. Only the inference call is timed.
 """
 
@@ -51,6 +53,33 @@ class OnnxRuntime:
 
     def outputs(self):
         return [result.numpy() for result in self.results]
+
+
+class OnnxRuntimeNodes:
+    def __init__(self, model, outputs, inputs, threads):
+        import onnxruntime
+        self.version = onnxruntime.__version__
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        # Protobuf merges what follows a message into it. External data lies beside the model.
+        with open(model, "rb") as file:
+            data = file.read() + outputs
+        folder = os.path.dirname(os.path.abspath(model))
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+        os.chdir(folder)
+        self.session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        self.feeds = {given.name: entry["array"] for given, entry in zip(self.session.get_inputs(), inputs)}
+        self.results = []
+
+    def run(self):
+        self.results = self.session.run(None, self.feeds)
+
+    def outputs(self):
+        if not self.results:
+            self.run()
+        return self.results
 
 
 class OpenVino:
@@ -105,8 +134,11 @@ def write_outputs(engine, folder):
     import numpy
     files = []
     for index, array in enumerate(engine.outputs()):
+        if not isinstance(array, (numpy.ndarray, numpy.generic)) or array.dtype.kind not in "biuf":
+            files.append(None)
+            continue
         files.append(os.path.join(folder, f"peer_output_{index}.npy"))
-        numpy.save(files[-1], numpy.ascontiguousarray(array))
+        numpy.save(files[-1], numpy.asarray(array, order="C"))  # scalars stay scalars
     return files
 
 
@@ -137,7 +169,12 @@ def main():
         for entry in inputs:
             entry["array"] = numpy.load(entry["file"])
         start = time.perf_counter()
-        engine = ENGINES[name](model, inputs, int(threads))
+        more = os.path.join(folder, "outputs.onnx")
+        if os.path.exists(more):
+            with open(more, "rb") as file:
+                engine = OnnxRuntimeNodes(model, file.read(), inputs, int(threads))
+        else:
+            engine = ENGINES[name](model, inputs, int(threads))
         gc.disable()
         reply(ready=True, version=engine.version, load_ms=(time.perf_counter() - start) * 1e3)
         serve(engine, folder, requests, reply)

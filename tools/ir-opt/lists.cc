@@ -18,6 +18,7 @@
 #include "ir/core/context.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/families.h"
+#include "tools/command_line/option_table.h"
 #include "transforms/rule_cache.h"
 
 namespace tenon::ir_opt {
@@ -173,6 +174,54 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
   outcome.text += "\n";
   outcome.wrong += unchecked + without_kernel;
   return outcome;
+}
+
+namespace {
+
+std::string_view ShortName(PassOption::Type type) {
+  switch (type) {
+    case PassOption::Type::kBool:
+      return "bool";
+    case PassOption::Type::kInt:
+      return "int";
+    case PassOption::Type::kCount:
+      return "count";
+    case PassOption::Type::kString:
+      return "text";
+    case PassOption::Type::kStringList:
+      return "list";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string PassListText(const PassRegistry& registry) {
+  constexpr size_t kColumn = 34;
+  std::string text = "Passes:\n";
+  const auto line = [&](size_t indent, const std::string& name, std::string_view help) {
+    text += std::string(indent, ' ') + name;
+    const size_t used = indent + name.size();
+    text +=
+        (used + 2 <= kColumn ? std::string(kColumn - used, ' ') : "\n" + std::string(kColumn, ' '));
+    text += fmt::format("{}\n", help);
+  };
+  for (const auto& [name, info] : registry.passes()) {
+    line(2, "--" + name, info.summary);
+    for (const PassOption& option : info.options) {
+      line(6, fmt::format("{}=<{}>", option.name, ShortName(option.type)),
+           fmt::format("{}{}", option.help,
+                       option.default_text.empty()
+                           ? ""
+                           : fmt::format(" (default: {})", option.default_text)));
+    }
+  }
+  text += "\nPipelines:\n";
+  for (const auto& [name, pipeline] : registry.pipelines()) {
+    line(2, tools::WithDashes(name), pipeline.summary);
+    text += fmt::format("      = {}\n", pipeline.text);
+  }
+  return text;
 }
 
 }  // namespace tenon::ir_opt

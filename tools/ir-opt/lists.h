@@ -1,4 +1,4 @@
-// The texts that --list-ops, --list-rules and --check-rules print.
+// The texts that --list-passes, --list-ops, --list-rules and --check-rules print.
 #ifndef TENON_TOOLS_IR_OPT_LISTS_H_
 #define TENON_TOOLS_IR_OPT_LISTS_H_
 
@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pass/pass.h"
 
 namespace tenon::ir_opt {
 
 // In all of these, `op_files` are files that declare operations (frontends/api/load_ops.h). Errors
 // are those of LoadOps.
 
+// Returns the text for --list-passes.
+std::string PassListText(const PassRegistry& registry);
 // Returns the text for --list-ops.
 absl::StatusOr<std::string> OpListText(const std::vector<std::string>& op_files);
 // Returns the text for --list-rules. The error names a wrong rule, or two rules that conflict.

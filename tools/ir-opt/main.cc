@@ -22,6 +22,7 @@
 #include "ir/dialect/dialects.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/program.h"
+#include "tools/command_line/progress.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
 #include "tools/ir-opt/options.h"
@@ -149,16 +150,24 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   }
   if (writable.ok() && options.trace.ends_with(".json"))
     writable = tools::CheckReportFile(options.trace, tools::OutputFormat::kJson);
+  if (writable.ok()) writable = tools::CheckReportFile(options.json, tools::OutputFormat::kJson);
   if (!writable.ok()) return Fail(kBadInput, writable);
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,
                 absl::InvalidArgumentError(
                     "no input (give a file, or '-' with something piped in; --help shows more)"));
   }
+  std::optional<tools::Progress> progress(std::in_place, "ir-opt", options.quiet);
   absl::StatusOr<Outcomes> outcomes = ProcessInput(options, registry);
+  progress.reset();
   if (!outcomes.ok()) return Fail(kBadInput, outcomes.status());
   const Outcome& outcome = outcomes->all;
   PrintText(outcome.report);
+  if (outcome.inspection.has_value()) {
+    const absl::Status printed = tools::PrintReport(
+        InspectionText(*outcome.inspection), InspectionJson(*outcome.inspection), options.json);
+    if (!printed.ok()) return Fail(kBadInput, printed);
+  }
   tools::FlushText();  // what follows is not buffered
   if (!options.fusion_report.empty() && !outcome.fusion_report.empty()) {
     const absl::Status written = WriteOutput(

@@ -8,6 +8,7 @@
 #include "ir/core/suggest.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"
+#include "tools/command_line/progress.h"
 
 namespace tenon::ir_opt {
 namespace {
@@ -46,6 +47,12 @@ constexpr tools::Option<Options> kTable[] = {
        return absl::InvalidArgumentError(
            fmt::format("--onnx-ops is '{}' (expected standard, functions or ort)", g.value));
      }},
+    {{"extract", "", Takes::kValue, "FROM:TO",
+      "read only a part of an ONNX model, by names of values or nodes"},
+     [](Options& o, const Given& g) { return Set(o.edit.part, g.value); }},
+    {{"shape", "dim", Takes::kValue, "a=1,x=2,3",
+      "fix dimensions or whole shapes of inputs of an ONNX model", tools::Times::kAny},
+     [](Options& o, const Given& g) { return tools::ReadShapes(g, o.edit.sizes); }},
     {{"print-generic", "mlir-print-op-generic", Takes::kFlag, "",
       "write the form that mlir-opt reads"},
      [](Options& o, const Given& g) { return Set(o.print.generic, g.on); }},
@@ -81,12 +88,20 @@ constexpr tools::Option<Options> kTable[] = {
     tools::FastMathRow<Options>(),
     tools::DisableRulesRow<Options>(),
     {{"opt-bisect-limit", "", Takes::kValue, "N",
-      "make only the first N steps: rewrites, folds, passes (default: all)"},
+      "make only the first N steps: rewrites, folds, passes (default: all)", tools::Times::kOnce,
+      true},
      [](Options& o, const Given& g) {
        return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.bisect_limit);
      }},
 
-    tools::Heading<Options>("Looking at the IR"),
+    tools::Heading<Options>("Looking at the model and the IR"),
+    {{"inspect", "", Takes::kFlag, "",
+      "report inputs, FLOPs, what is unsupported (IR only with -o)"},
+     [](Options& o, const Given& g) { return Set(o.inspect, g.on); }},
+    {{"json", "", Takes::kOutput, "FILE",
+      "write the report of --inspect to FILE as JSON; \"-\" prints only the JSON",
+      tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.json, g.value); }},
     {{"print-ir-before-all", "mlir-print-ir-before-all", Takes::kFlag, "",
       "print the IR before every pass", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.print_before_all, g.on); }},
@@ -115,7 +130,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.fusion_report, g.value); }},
 
     {{"trace", "", Takes::kOutput, "FILE",
-      "write every step with the operations before and after to FILE.html or FILE.json"},
+      "write every step with its operations to FILE.html or FILE.json"},
      [](Options& o, const Given& g) {
        if (!g.value.ends_with(".html") && !g.value.ends_with(".json")) {
          return absl::InvalidArgumentError(
@@ -176,7 +191,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
     {{"list-rules", "", Takes::kOptional, "RULE",
-      "list the rules, show the text of a rule, a family or a pattern, or list the `opaque` ones"},
+      "list the rules, or show those of a name, a pattern, or `opaque`"},
      [](Options& o, const Given& g) {
        o.list_rules = std::string(g.value);
        return Set(o.action, Action::kListRules);
@@ -186,6 +201,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"dump-pass-pipeline", "", Takes::kFlag, "",
       "print the pipeline with all options on standard error", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.dump_pass_pipeline, g.on); }},
+    tools::QuietRow<Options>(),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
 };
@@ -262,6 +278,10 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, writes_text || prints, name,
                                               "where no IR is printed (expected -o FILE)"));
   }
+  TENON_RETURN_IF_ERROR(
+      tools::RefuseUnless(options.given, options.inspect, "json", "without --inspect"));
+  TENON_RETURN_IF_ERROR(
+      tools::RefuseUnless(options.given, !options.inspect, "split-input-file", "beside --inspect"));
   for (const std::string_view name : {"onnx-opset", "onnx-ops"}) {
     TENON_RETURN_IF_ERROR(
         tools::RefuseUnless(options.given, options.WritesOnnx(), name,
@@ -328,54 +348,6 @@ absl::Status BuildPipeline(const Options& options, PassManager& manager) {
   return absl::OkStatus();
 }
 
-namespace {
-
-std::string_view ShortName(PassOption::Type type) {
-  switch (type) {
-    case PassOption::Type::kBool:
-      return "bool";
-    case PassOption::Type::kInt:
-      return "int";
-    case PassOption::Type::kCount:
-      return "count";
-    case PassOption::Type::kString:
-      return "text";
-    case PassOption::Type::kStringList:
-      return "list";
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string PassListText(const PassRegistry& registry) {
-  constexpr size_t kColumn = 34;
-  std::string text = "Passes:\n";
-  const auto line = [&](size_t indent, const std::string& name, std::string_view help) {
-    text += std::string(indent, ' ') + name;
-    const size_t used = indent + name.size();
-    text +=
-        (used + 2 <= kColumn ? std::string(kColumn - used, ' ') : "\n" + std::string(kColumn, ' '));
-    text += fmt::format("{}\n", help);
-  };
-  for (const auto& [name, info] : registry.passes()) {
-    line(2, "--" + name, info.summary);
-    for (const PassOption& option : info.options) {
-      line(6, fmt::format("{}=<{}>", option.name, ShortName(option.type)),
-           fmt::format("{}{}", option.help,
-                       option.default_text.empty()
-                           ? ""
-                           : fmt::format(" (default: {})", option.default_text)));
-    }
-  }
-  text += "\nPipelines:\n";
-  for (const auto& [name, pipeline] : registry.pipelines()) {
-    line(2, WithDashes(name), pipeline.summary);
-    text += fmt::format("      = {}\n", pipeline.text);
-  }
-  return text;
-}
-
 std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
@@ -392,10 +364,10 @@ Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
   3  the program uses an operation that Tenon does not support
 )",
       .examples = R"(  ir-opt model.onnx -O2 --elide-resources -o model.mlir
-  ir-opt model.onnx -O2 --print-ir-after=fuse -o model.mlir
   ir-opt model.onnx -O2 --explain=gelu           # where the rules for GELU fired
   ir-opt model.onnx -O2 --lower -o lowered.mlir  # kernels and memory plan
   ir-opt model.onnx --simplify -o simple.onnx    # a smaller ONNX model
+  ir-opt model.onnx --inspect --shape=batch=1    # sizes, FLOPs, unsupported operators
   ir-opt --check-rules=my.drr
 )",
       .guides =

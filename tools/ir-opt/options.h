@@ -60,7 +60,12 @@ struct Options {
     kRuleAutomaton  // --rule-automaton
   } action = Action::kRun;
 
-  int64_t onnx_opset = 0;                 // --onnx-opset; 0: that of the model
+  // --extract, --shape
+  onnx::ModelEdit edit;
+  bool inspect = false;    // --inspect
+  bool quiet = false;      // --quiet
+  std::string json;        // the file for its report as JSON; "-" prints only the JSON
+  int64_t onnx_opset = 0;  // --onnx-opset; 0: that of the model
   OnnxOps onnx_ops = OnnxOps::kStandard;  // --onnx-ops
 
   // True if the output is an ONNX model.
@@ -68,7 +73,8 @@ struct Options {
   // True if the IR, or a model, is written. Without -o, options that report on the IR print only
   // the report.
   bool WritesIr() const {
-    return !output.empty() || (explain.empty() && fusion_report.empty() && !verify_semantics);
+    return !output.empty() ||
+           (explain.empty() && fusion_report.empty() && !verify_semantics && !inspect);
   }
 };
 
@@ -82,7 +88,6 @@ absl::Status BuildPipeline(const Options& options, PassManager& manager);
 
 // Returns the text for --help: the options that most people need, or all of them.
 std::string HelpText(bool all);
-std::string PassListText(const PassRegistry& registry);  // the text for --list-passes
 
 }  // namespace tenon::ir_opt
 

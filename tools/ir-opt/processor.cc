@@ -12,9 +12,11 @@
 #include "frontends/api/tenon.h"
 #include "frontends/api/verify_semantics.h"
 #include "frontends/debug/trace.h"
+#include "frontends/onnx/importer.h"
 #include "ir/core/check.h"
 #include "pass/rewrite_step.h"
 #include "tools/command_line/model_options.h"
+#include "tools/command_line/progress.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
 
@@ -26,6 +28,19 @@ using tools::kDone;
 using tools::kFailed;
 using tools::kUnsupported;
 using tools::PrintError;
+
+// Why nodes were not imported, by their names, which --inspect tells.
+using Reasons = std::map<std::string, std::string>;
+
+// Takes the remark on a node without counterpart; false for any other diagnostic.
+bool AddReason(const Context& context, const Diagnostic& diagnostic, Reasons& reasons) {
+  if (diagnostic.severity != Severity::kRemark ||
+      !diagnostic.message.starts_with(onnx::kOpaqueRemark))
+    return false;
+  reasons.emplace(DescribeLocation(context, diagnostic.location),
+                  diagnostic.message.substr(onnx::kOpaqueRemark.size()));
+  return true;
+}
 
 class Processor {
  public:
@@ -57,11 +72,15 @@ class Processor {
     load.allow_unregistered_dialects = options_.allow_unregistered_dialect;
     load.limits = options_.limits.library;
     tools::SetExternalData(options_.external_data, load);
-    load.on_diagnostic = [seen = seen_, file = file_, print = !options_.verify_diagnostics](
+    load.edit = options_.edit;
+    load.on_diagnostic = [seen = seen_, file = file_, print = !options_.verify_diagnostics,
+                          reasons = options_.inspect ? reasons_ : nullptr](
                              const Context& context, const Diagnostic& diagnostic) {
       RecordDiagnostic(context, diagnostic, file, *seen);
+      if (reasons != nullptr && AddReason(context, diagnostic, *reasons)) return;
       if (print) PrintError(FormatDiagnostic(context, diagnostic));
     };
+    tools::Progress::Begin("reading " + file_);
     absl::StatusOr<Model> model =
         bytes.has_value() ? LoadFromBytes(*bytes, file_, load) : Load(options_.input, load);
     if (!model.ok()) {
@@ -109,8 +128,17 @@ class Processor {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
+    if (options_.inspect) {
+      absl::StatusOr<Inspection> inspection = Inspect(*model, *reasons_);
+      if (!inspection.ok()) {
+        Report(inspection.status());
+        return kBadInput;
+      }
+      outcome.inspection = *std::move(inspection);
+    }
     if (!options_.WritesIr()) return kDone;
     if (options_.WritesOnnx()) {
+      tools::Progress::Begin("writing " + options_.output);
       const absl::Status written = ExportOnnx(
           *model, options_.output, {.opset = options_.onnx_opset, .ops = options_.onnx_ops});
       if (written.ok()) return kDone;
@@ -151,6 +179,7 @@ class Processor {
       TENON_RETURN_IF_ERROR(ExplainWritten(model.module(), context));
       observers.Add(&changes);
     }
+    observers.Add(tools::Progress::Observer());
     Trace trace;
     TraceRecorder recorder(trace);
     if (!options_.trace.empty()) observers.Add(&recorder);
@@ -229,6 +258,7 @@ class Processor {
   // The context of a model that outlives this has it too.
   const std::shared_ptr<std::vector<SeenDiagnostic>> seen_ =
       std::make_shared<std::vector<SeenDiagnostic>>();
+  const std::shared_ptr<Reasons> reasons_ = std::make_shared<Reasons>();
 };
 
 }  // namespace

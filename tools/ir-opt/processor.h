@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "frontends/api/inspect.h"
 #include "frontends/api/tenon.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/options.h"
@@ -14,11 +15,12 @@ namespace tenon::ir_opt {
 
 // The results for one input.
 struct Outcome {
-  int status = tools::kDone;   // exit status
-  std::optional<Model> model;  // the resulting IR, if it is asked for and nothing failed
-  std::string report;          // the answer to --explain
-  std::string fusion_report;   // the text for --fusion-report
-  std::string trace;           // the text for --trace
+  int status = tools::kDone;             // exit status
+  std::optional<Model> model;            // the resulting IR, if it is asked for and nothing failed
+  std::string report;                    // the answer to --explain
+  std::optional<Inspection> inspection;  // the answer to --inspect
+  std::string fusion_report;             // the text for --fusion-report
+  std::string trace;                     // the text for --trace
 };
 
 // Loads and transforms one input. `bytes` is IR text or an ONNX model; without it, loads the file

@@ -1,9 +1,13 @@
 // ir-run: runs a model as it is and optimized, compares and times both. See --help.
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frontends/api/version.h"
 #include "tools/command_line/program.h"
+#include "tools/command_line/progress.h"
+#include "tools/ir-run/compare.h"
 #include "tools/ir-run/onnx_test.h"
 #include "tools/ir-run/options.h"
 #include "tools/ir-run/report.h"
@@ -36,8 +40,19 @@ int Main(const std::vector<std::string>& arguments) {
     const absl::Status status = tools::CheckReportFile(file, tools::OutputFormat::kJson);
     if (!status.ok()) return Fail(status);
   }
+  std::optional<tools::Progress> progress(std::in_place, "ir-run", options->quiet);
   std::vector<std::string> errors;
+  if (!options->compare.empty()) {
+    const absl::StatusOr<CompareReport> report = CompareWithEngine(*options, errors);
+    progress.reset();
+    if (!report.ok()) return Fail(report.status(), errors);
+    const absl::Status printed = tools::PrintReport(TextReport(*report, *options),
+                                                    JsonReport(*report, *options), options->json);
+    if (!printed.ok()) return Fail(printed);
+    return report->pass() ? tools::kDone : tools::kFailed;
+  }
   const absl::StatusOr<Report> report = RunModel(*options, errors);
+  progress.reset();
   if (!report.ok()) return Fail(report.status(), errors);
   const absl::Status printed = tools::PrintReport(TextReport(*report, *options),
                                                   JsonReport(*report, *options), options->json);

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "tools/command_line/option_table.h"
+#include "tools/command_line/progress.h"
 
 namespace tenon::ir_run {
 namespace {
@@ -38,6 +39,12 @@ absl::Status ReadInput(const Given& given,
   }
   inputs.emplace_back(name, given.value.substr(equals + 1));
   return absl::OkStatus();
+}
+
+absl::Status ReadEngine(const Given& given, std::string& engine) {
+  if (given.value != "onnxruntime")
+    return Wrong(fmt::format("--compare is '{}' (expected onnxruntime)", given.value));
+  return Set(engine, given.value);
 }
 
 absl::Status ReadOnnxTest(const Given& given, Options& options) {
@@ -81,6 +88,12 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
     tools::AtolRow<Options>("absolute tolerance (default: 5e-5, f16 2e-3, bf16 1.6e-2)"),
     tools::RtolRow<Options>("relative tolerance (default: 1e-4, f16 2e-3, bf16 1.6e-2)"),
+    {{"compare", "", Takes::kValue, "onnxruntime",
+      "compare the value of every node with ONNX Runtime, and name the first that differs"},
+     [](Options& o, const Given& g) { return ReadEngine(g, o.compare); }},
+    {{"python", "", Takes::kValue, "PATH",
+      "run the other engine with this Python (default: python3)", tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.python, g.value); }},
     {{"onnx-test", "", Takes::kOptional, "DIR",
       "run ONNX's backend tests in DIR, with --atol=1e-7 --rtol=1e-3", tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadOnnxTest(g, o); }},
@@ -114,6 +127,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::MaxMessageRow<Options>(),
 
     tools::Heading<Options>("General"),
+    tools::QuietRow<Options>(),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
 };
@@ -128,8 +142,16 @@ absl::Status RefuseIgnored(const Options& options) {
           "--onnx-test without cases (expected folders of model.onnx and test_data_set_N)");
     TENON_RETURN_IF_ERROR(tools::RefuseBeside(
         given, "onnx-test",
-        {"check", "input", "json", "profile", "runs", "save-outputs", "seed", "shape"}));
+        {"check", "compare", "input", "json", "profile", "runs", "save-outputs", "seed", "shape"}));
   }
+  if (!options.compare.empty()) {
+    TENON_RETURN_IF_ERROR(tools::RefuseBeside(
+        given, "compare",
+        {"check", "check-memory", "external-data", "profile", "runs", "save-outputs"}));
+    if (options.model == "-") return Wrong("--compare needs a model in a file, not '-'");
+  }
+  TENON_RETURN_IF_ERROR(
+      tools::RefuseUnless(given, !options.compare.empty(), "python", "without --compare"));
   TENON_RETURN_IF_ERROR(tools::RefuseFastMath(given, options.level));
   if (!options.check.empty()) TENON_RETURN_IF_ERROR(tools::RefuseBeside(given, "check", {"seed"}));
   if (options.reference) {
@@ -191,12 +213,13 @@ MODEL is an ONNX file or IR text. "-" is standard input.
   1  an output differs
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
   3  the model uses an operation that Tenon cannot run
-  4  the device is missing
+  4  the device or the other engine is missing
 )",
       .examples = R"(  ir-run model.onnx                         # random inputs
   ir-run model.onnx --shape=batch=2,seq=32  # the same with other sizes
   ir-run model.onnx --check=data            # data holds input_N.pb and output_N.pb
   ir-run model.onnx --runs=1 --profile      # where the time goes
+  ir-run model.onnx --compare=onnxruntime   # the first node that differs
 )",
       .guides = R"(  docs/guide/run-a-model.md, docs/guide/profile.md
 )",

@@ -15,8 +15,11 @@ namespace tenon::ir_run {
 
 // The options of ir-run. See its --help.
 struct Options : tools::ModelOptions {
-  std::string check;       // folder of input_N.pb and output_N.pb; empty: none
-  bool reference = false;  // --reference
+  std::string check;               // folder of input_N.pb and output_N.pb; empty: none
+  bool reference = false;          // --reference
+  std::string compare;             // the other engine of --compare; empty: none
+  std::string python = "python3";  // runs it
+  bool quiet = false;              // --quiet
   std::vector<std::pair<std::string, std::string>> inputs;  // name, file
   std::map<std::string, int64_t> shape;                     // size of each dimension symbol
   std::string save_outputs;                                 // folder; empty: none

@@ -9,6 +9,7 @@
 #include "ir/core/write_file.h"
 #include "tools/command_line/device.h"
 #include "tools/command_line/program.h"
+#include "tools/command_line/progress.h"
 #include "tools/ir-run/attention_note.h"
 
 namespace tenon::ir_run {
@@ -130,6 +131,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   }
   load.limits = options.limits.library;
   tools::SetExternalData(options.external_data, load);
+  tools::Progress::Begin("reading " + path);
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
   if (original.main() == nullptr) {
     return absl::InvalidArgumentError(
@@ -146,6 +148,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   optimize.rule_files = options.rule_files;
   optimize.disabled_rules = options.disabled_rules;
   optimize.fast_math = options.fast_math;
+  optimize.observer = tools::Progress::Observer();
   OptimizeReport rules;
   TENON_RETURN_IF_ERROR(Optimize(optimized, optimize, &rules));
   report.rules = std::move(rules.rules);
@@ -161,9 +164,11 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   compile.reference = options.reference;
   compile.weights = MakePackedWeights(original, options.weight_cache, options.verify_weights);
   compile.check_memory = options.check_memory;
+  tools::Progress::Begin("compiling the program as it is");
   TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
   compile.gpu = std::move(gpu);
   compile.on_fallback = [&](std::string_view op) { report.notes.push_back(std::string(op)); };
+  tools::Progress::Begin("compiling the optimized program");
   TENON_ASSIGN_OR_RETURN(Program optimized_program, Compile(optimized, compile));
   // What the first run packs and keeps may still be worth a warning; its errors come with a status.
   Context* context = &original.context();
@@ -190,6 +195,7 @@ absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path
 
 absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& programs, const Case& c,
                                    std::vector<Tensor>* outputs) {
+  tools::Progress::Begin("running");
   TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> original,
                          programs.original_program.Run(c.inputs));
   TENON_ASSIGN_OR_RETURN(std::vector<Tensor> optimized, programs.optimized_program.Run(c.inputs));

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/type_proto.h"
 #include "ir/core/block.h"
 #include "ir/core/operation.h"
 
@@ -24,9 +25,6 @@ struct Initializer {
   Attribute value;  // kElements
 };
 
-// Returns the type of a value; it has no shape if the rank is not known. Null for a value that is
-// no tensor.
-std::unique_ptr<onnxpb::TypeProto> TypeProtoOf(Type type);
 // Sets an attribute of a node. InvalidArgument if ONNX has no such attribute.
 absl::Status SetAttribute(std::string_view name, Attribute value, onnxpb::AttributeProto& proto);
 

@@ -1,4 +1,4 @@
-#include "tools/ir-bench/peer.h"
+#include "tools/command_line/peer.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -17,11 +17,13 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "frontends/api/npy.h"
+#include "ir/core/blob.h"
 #include "ir/core/check.h"
+#include "ir/core/write_file.h"
 
 extern char** environ;
 
-namespace tenon::ir_bench {
+namespace tenon::tools {
 namespace {
 
 using nlohmann::json;
@@ -43,14 +45,14 @@ std::vector<json> List(const json& message, const char* field) {
                                                      : std::vector<json>();
 }
 
-// The script is installed beside the program.
+// The script is installed beside the programs.
 absl::StatusOr<std::string> ScriptPath() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path script = program.parent_path() / "ir-bench-peer.py";
   if (error || !std::filesystem::exists(script, error)) {
     return absl::NotFoundError(
-        fmt::format("{}: no such file (expected beside ir-bench)", script.string()));
+        fmt::format("{}: no such file (expected beside the programs)", script.string()));
   }
   return script.string();
 }
@@ -209,6 +211,10 @@ absl::StatusOr<std::vector<Tensor>> Peer::Outputs() {
   TENON_ASSIGN_OR_RETURN(const json reply, Ask({{"outputs", true}}));
   std::vector<Tensor> outputs;
   for (const json& file : List(reply, "files")) {
+    if (file.is_null()) {
+      outputs.emplace_back();
+      continue;
+    }
     TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
                            ReadNpy(file.is_string() ? file.get<std::string>() : file.dump()));
     outputs.push_back(Tensor::Copy(read.dtype, read.dims, read.blob->bytes().data()));
@@ -216,4 +222,36 @@ absl::StatusOr<std::vector<Tensor>> Peer::Outputs() {
   return outputs;
 }
 
-}  // namespace tenon::ir_bench
+absl::StatusOr<TemporaryFolder> TemporaryFolder::Make(std::string_view program) {
+  std::error_code error;
+  const std::filesystem::path place = std::filesystem::temp_directory_path(error);
+  std::string name = (place / fmt::format("{}.XXXXXX", program)).string();
+  if (error || mkdtemp(name.data()) == nullptr)
+    return absl::InternalError(fmt::format("{}: cannot make a folder", name));
+  return TemporaryFolder(name);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code error;
+  if (!path_.empty()) std::filesystem::remove_all(path_, error);
+}
+
+absl::Status WritePeerInputs(const std::string& folder, const Program& program,
+                             std::span<const Tensor> inputs) {
+  json list = json::array();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string file = fmt::format("{}/input_{}.npy", folder, i);
+    onnx::TensorData data;
+    data.dtype = inputs[i].dtype();
+    data.dims.assign(inputs[i].shape().begin(), inputs[i].shape().end());
+    data.blob =
+        Blob::Copy({static_cast<const std::byte*>(inputs[i].data()), inputs[i].num_bytes()});
+    TENON_RETURN_IF_ERROR(WriteNpy(file, data));
+    list.push_back(
+        {{"name", program.inputs()[i].name}, {"file", file}, {"dims", program.inputs()[i].dims}});
+  }
+  const std::string path = folder + "/inputs.json";
+  return WriteFile(path, list.dump(1, ' ', true, json::error_handler_t::replace));
+}
+
+}  // namespace tenon::tools

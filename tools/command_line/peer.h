@@ -1,19 +1,24 @@
 // Another engine. peer.py runs it in a process of its own.
-#ifndef TENON_TOOLS_IR_BENCH_PEER_H_
-#define TENON_TOOLS_IR_BENCH_PEER_H_
+#ifndef TENON_TOOLS_COMMAND_LINE_PEER_H_
+#define TENON_TOOLS_COMMAND_LINE_PEER_H_
 
 #include <sys/types.h>
 
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "executor/program.h"
 #include "executor/tensor.h"
+#include "ir/core/temporary_path.h"
 
-namespace tenon::ir_bench {
+namespace tenon::tools {
 
 // Talks with peer.py; the comment at its top describes the messages. The process ends with the
 // object.
@@ -24,7 +29,7 @@ class Peer {
     std::string python;  // a path, or a name that PATH finds
     std::string engine;  // its name in peer.py
     std::string model;   // ONNX file
-    std::string folder;  // has inputs.json; receives the outputs
+    std::string folder;  // has what WritePeerInputs writes; receives the outputs
     int threads = 1;     // of the engine
   };
   // Starts the process and loads the model. NotFound if Python or the engine is not installed.
@@ -42,7 +47,8 @@ class Peer {
 
   // Makes one untimed run, then `count` timed ones. Returns the milliseconds of each.
   absl::StatusOr<std::vector<double>> Run(int count);
-  absl::StatusOr<std::vector<Tensor>> Outputs();  // of the last run
+  // The outputs of the last run. An output of a type that Tenon does not have is null.
+  absl::StatusOr<std::vector<Tensor>> Outputs();
   // The clock of the processor time of the process, over all threads.
   clockid_t cpu_clock() const { return clock_; }
 
@@ -61,6 +67,27 @@ class Peer {
   std::string received_;  // behind the last line
 };
 
-}  // namespace tenon::ir_bench
+// A new folder, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  // Its name begins with that of the program.
+  static absl::StatusOr<TemporaryFolder> Make(std::string_view program);
+  TemporaryFolder(TemporaryFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), named_(std::move(other.named_)) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
 
-#endif  // TENON_TOOLS_IR_BENCH_PEER_H_
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)), named_(path_) {}
+  std::string path_;
+  TemporaryPath named_;
+};
+
+// Writes the inputs of a program into the folder of a peer: inputs.json and a .npy file each.
+absl::Status WritePeerInputs(const std::string& folder, const Program& program,
+                             std::span<const Tensor> inputs);
+
+}  // namespace tenon::tools
+
+#endif  // TENON_TOOLS_COMMAND_LINE_PEER_H_

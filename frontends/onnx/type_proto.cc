@@ -1,0 +1,27 @@
+#include "frontends/onnx/type_proto.h"
+
+#include "frontends/onnx/tensor.h"
+
+namespace tenon::onnx {
+
+std::unique_ptr<onnxpb::TypeProto> TypeProtoOf(Type type) {
+  if (!type.is_any_tensor()) return nullptr;
+  auto proto = std::make_unique<onnxpb::TypeProto>();
+  onnxpb::TypeProto::Tensor& tensor = *proto->mutable_tensor_type();
+  tensor.set_elem_type(OnnxTypeOf(type.dtype()));
+  if (!type.is_tensor()) return proto;
+  onnxpb::TensorShapeProto& shape = *tensor.mutable_shape();
+  for (const DimExpr dim : type.dims()) {
+    onnxpb::TensorShapeProto::Dimension& made = *shape.add_dim();
+    if (dim.is_constant()) {
+      made.set_dim_value(dim.constant());
+    } else if (dim.kind() == DimExpr::Kind::kSymbol) {
+      made.set_dim_param(std::string(dim.symbol()));
+    } else if (!dim.is_unknown()) {
+      made.set_dim_param(dim.text());
+    }
+  }
+  return proto;
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,18 @@
+// Types as protobuf messages.
+#ifndef TENON_FRONTENDS_ONNX_TYPE_PROTO_H_
+#define TENON_FRONTENDS_ONNX_TYPE_PROTO_H_
+
+#include <memory>
+
+#include "frontends/onnx/onnx.pb.h"
+#include "ir/core/type.h"
+
+namespace tenon::onnx {
+
+// Returns the type of a value; it has no shape if the rank is not known. Null for a value that is
+// no tensor.
+std::unique_ptr<onnxpb::TypeProto> TypeProtoOf(Type type);
+
+}  // namespace tenon::onnx
+
+#endif  // TENON_FRONTENDS_ONNX_TYPE_PROTO_H_
