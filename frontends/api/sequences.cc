@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::string_view kPresent = "#present", kIndex = "#index", kDims = "#dims",
+constexpr std::string_view kPresent = "#present", kOffsets = "#offsets", kDims = "#dims",
                            kData = "#data";
 
 absl::Status Wrong(const SequencePorts& ports, std::string_view what) {
@@ -25,7 +25,7 @@ std::string_view NameBefore(std::string_view port, std::string_view ending) {
 std::vector<SequencePorts> FindSequences(std::span<const TensorSpec> ports) {
   std::vector<SequencePorts> found;
   for (size_t i = 0; i + 2 < ports.size(); ++i) {
-    const std::string_view name = NameBefore(ports[i].name, kIndex);
+    const std::string_view name = NameBefore(ports[i].name, kOffsets);
     if (name.empty() || NameBefore(ports[i + 1].name, kDims) != name ||
         NameBefore(ports[i + 2].name, kData) != name) {
       continue;
@@ -64,23 +64,23 @@ absl::StatusOr<std::vector<Tensor>> PackSequence(const SequencePorts& ports,
   if (!value.present && (ports.count < 4 || !value.elements.empty())) {
     return Wrong(ports, "it is not present (expected an optional sequence without elements)");
   }
-  std::vector<int64_t> index, dims;
+  std::vector<int64_t> offsets = {0, 0}, dims;
   int64_t numbers = 0;
   for (const Tensor& element : value.elements) {
     if (element.dtype() != ports.dtype) {
       return Wrong(ports, fmt::format("an element is {} (expected elements of {})",
                                       element.type_text(), Name(ports.dtype)));
     }
-    index.push_back(static_cast<int64_t>(element.shape().size()));
-    index.push_back(element.numel());
     dims.insert(dims.end(), element.shape().begin(), element.shape().end());
     numbers += element.numel();
+    offsets.push_back(static_cast<int64_t>(dims.size()));
+    offsets.push_back(numbers);
   }
   std::vector<Tensor> tensors;
   if (ports.count > 3) tensors.push_back(Tensor::Copy(DType::kBool, {}, &value.present));
-  const int64_t rows[] = {static_cast<int64_t>(value.elements.size()), 2};
+  const int64_t rows[] = {static_cast<int64_t>(value.elements.size()) + 1, 2};
   const int64_t extents[] = {static_cast<int64_t>(dims.size())};
-  tensors.push_back(Tensor::Copy(DType::kI64, rows, index.data()));
+  tensors.push_back(Tensor::Copy(DType::kI64, rows, offsets.data()));
   tensors.push_back(Tensor::Copy(DType::kI64, extents, dims.data()));
   TENON_ASSIGN_OR_RETURN(Tensor data, Tensor::TryMake(ports.dtype, std::span(&numbers, 1)));
   auto* to = static_cast<std::byte*>(data.data());
@@ -106,18 +106,21 @@ absl::StatusOr<SequenceValue> UnpackSequence(const SequencePorts& ports,
     value.present = *present.as<bool>();
     tensors = tensors.subspan(1);
   }
-  const Tensor &index = tensors[0], &dims = tensors[1], &data = tensors[2];
-  if (index.dtype() != DType::kI64 || index.shape().size() != 2 || index.shape()[1] != 2 ||
-      dims.dtype() != DType::kI64 || dims.shape().size() != 1 || data.shape().size() != 1) {
+  const Tensor &offsets = tensors[0], &dims = tensors[1], &data = tensors[2];
+  if (offsets.dtype() != DType::kI64 || offsets.shape().size() != 2 || offsets.shape()[0] < 1 ||
+      offsets.shape()[1] != 2 || dims.dtype() != DType::kI64 || dims.shape().size() != 1 ||
+      data.shape().size() != 1) {
     return Wrong(ports, fmt::format("tensors {}, {} and {} (expected nx2xi64, nxi64 and a vector)",
-                                    index.type_text(), dims.type_text(), data.type_text()));
+                                    offsets.type_text(), dims.type_text(), data.type_text()));
   }
-  int64_t dim = 0, number = 0;
-  for (int64_t i = 0; i < index.shape()[0]; ++i) {
-    const int64_t rank = index.as<int64_t>()[2 * i], count = index.as<int64_t>()[2 * i + 1];
-    if (rank < 0 || rank > dims.numel() - dim || count < 0 || count > data.numel() - number) {
+  for (int64_t i = 0; i + 1 < offsets.shape()[0]; ++i) {
+    const int64_t* const row = offsets.as<int64_t>() + 2 * i;
+    const int64_t dim = row[0], number = row[1];
+    if (dim < 0 || dim > row[2] || row[2] > dims.numel() || number < 0 || number > row[3] ||
+        row[3] > data.numel()) {
       return Wrong(ports, fmt::format("element {} is outside of #dims or #data", i));
     }
+    const int64_t rank = row[2] - dim, count = row[3] - number;
     const std::span<const int64_t> shape(dims.as<int64_t>() + dim, static_cast<size_t>(rank));
     for (const int64_t extent : shape) {
       if (extent < 0) return Wrong(ports, fmt::format("element {} has the extent {}", i, extent));
@@ -132,8 +135,6 @@ absl::StatusOr<SequenceValue> UnpackSequence(const SequencePorts& ports,
     const std::shared_ptr<const void> owner =
         data.owner() ? data.owner() : std::make_shared<Tensor>(data);
     value.elements.push_back(Tensor::Borrow(data.dtype(), shape, from, owner));
-    dim += rank;
-    number += count;
   }
   return value;
 }

@@ -14,10 +14,11 @@
 
 namespace tenon {
 
-// A sequence `x` of tensors is three inputs or outputs of a program: `x#index` (i64 [n, 2]: the
-// rank of each element, and how many numbers it has), `x#dims` (i64: the extents of all elements)
-// and `x#data` (the numbers of all elements). An optional tensor is a sequence of at most one
-// element. An optional sequence has one more tensor, `x#present` (a boolean scalar), before these.
+// A sequence `x` of tensors is three inputs or outputs of a program: `x#offsets` (i64 [n + 1,
+// 2]: where the extents and the numbers of each element begin, and last where they end), `x#dims`
+// (i64: the extents of all elements) and `x#data` (the numbers of all elements). An optional tensor
+// is a sequence of at most one element. An optional sequence has one more tensor, `x#present` (a
+// boolean scalar), before these.
 struct SequencePorts {
   std::string name;               // the name in the model
   size_t first = 0;               // the first of these inputs or outputs

@@ -31,8 +31,8 @@ std::vector<Type> PackedTypes(Context& context, const ContainerType& type) {
   if (type.kind == ContainerType::Kind::kOptionalSequence) {
     types.push_back(Type::Tensor(context, DType::kBool, std::span<const int64_t>()));
   }
-  const DimExpr index[] = {DimExpr::Unknown(context), DimExpr::Constant(context, 2)};
-  types.push_back(Type::Tensor(context, DType::kI64, std::span<const DimExpr>(index)));
+  const DimExpr offsets[] = {DimExpr::Unknown(context), DimExpr::Constant(context, 2)};
+  types.push_back(Type::Tensor(context, DType::kI64, std::span<const DimExpr>(offsets)));
   types.push_back(VectorOf(context, DType::kI64));
   types.push_back(VectorOf(context, type.dtype));
   return types;
@@ -43,7 +43,7 @@ std::vector<std::string> PackedNames(std::string_view name, const ContainerType&
   if (type.kind == ContainerType::Kind::kOptionalSequence) {
     names.push_back(fmt::format("{}#present", name));
   }
-  for (const std::string_view part : {"index", "dims", "data"}) {
+  for (const std::string_view part : {"offsets", "dims", "data"}) {
     names.push_back(fmt::format("{}#{}", name, part));
   }
   return names;

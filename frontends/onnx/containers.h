@@ -44,25 +44,26 @@ struct Container : ContainerType {
   enum class Form : uint8_t {
     kList,     // the elements
     kStacked,  // one tensor [n, …]: elements of one shape, one behind the other
-    kPacked,   // index, dims and data
+    kPacked,   // offsets, dims and data
   };
 
   Form form = Form::kList;
   // By form. The packed tensors are
-  //   index  tensor<nx2xi64>: the rank of each element, and how many numbers it has
-  //   dims   tensor<?xi64>: the extents of all elements, one element after the other
-  //   data   tensor<?xT>: the numbers of all elements, one element after the other
+  //   offsets  tensor<(n+1)x2xi64>: where the extents of each element begin in `dims`, and where
+  //            its numbers begin in `data`; the last row holds where they end
+  //   dims     tensor<?xi64>: the extents of all elements, one element after the other
+  //   data     tensor<?xT>: the numbers of all elements, one element after the other
   std::vector<Value> parts;
   // Of an optional sequence, a boolean scalar: whether it is there. Null: it is.
   Value present;
 
-  Value index() const { return parts[0]; }
+  Value offsets() const { return parts[0]; }
   Value dims() const { return parts[1]; }
   Value data() const { return parts[2]; }
 };
 
 // The tensors that stand for a packed container where a graph begins, ends or branches: `present`
-// of an optional sequence, then index, dims and data.
+// of an optional sequence, then offsets, dims and data.
 std::vector<Type> PackedTypes(Context& context, const ContainerType& type);
 std::vector<std::string> PackedNames(std::string_view name, const ContainerType& type);
 // The container that such tensors stand for.

@@ -3,7 +3,6 @@
 
 #include "frontends/onnx/loop_body.h"
 #include "frontends/onnx/sequence_formula.h"
-#include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ctl_ops.h"
 

@@ -15,6 +15,13 @@ namespace {
 
 using Form = Container::Form;
 
+// Longer lists are packed before they are changed: each change copies the list.
+constexpr size_t kMaxChanged = 256;
+
+bool IsShortList(const Container& c) {
+  return c.form == Form::kList && c.parts.size() <= kMaxChanged;
+}
+
 bool SameShapes(std::span<const Value> values) {
   return std::all_of(values.begin(), values.end(), [&](Value value) {
     return value.type().rank() == values[0].type().rank() &&
@@ -25,14 +32,13 @@ bool SameShapes(std::span<const Value> values) {
 
 }  // namespace
 
-// The bounds of one element in packed tensors, each a vector of one number.
+// One element in packed tensors: the row behind it and what it adds to the offsets, and its bounds.
+// All are vectors of one number but `adds`, which has two.
 struct SequenceFormula::Cut {
-  Value row, next_row, dims, next_dims, data, next_data;
+  Value next_row, adds, dims, next_dims, data, next_data;
 };
 
-void SequenceFormula::Fail(const absl::Status& status) {
-  if (status_.ok()) status_ = status;
-}
+void SequenceFormula::Fail(const absl::Status& status) { f_.Take(status); }
 
 absl::Status SequenceFormula::Return(Value value) {
   if (!ok()) return status();
@@ -121,58 +127,95 @@ Value SequenceFormula::Length(const Container& c) {
   if (c.form == Form::kList) {
     return f_.Scalar(DType::kI64, static_cast<double>(c.parts.size()));
   }
-  return ExtentAt(c.parts[0], 0);
+  const Value rows = ExtentAt(c.parts[0], 0);
+  return c.form == Form::kStacked ? rows : f_.Sub(rows, f_.Scalar(DType::kI64, 1));
+}
+
+Value SequenceFormula::ListOffsets(std::span<const Value> elements) {
+  // Sums of many extents are better computed than written out.
+  constexpr size_t kMaxSums = 16;
+  Context& context = node_.context();
+  const DimExpr two = node_.Dim(2);
+  const auto count = static_cast<int64_t>(elements.size());
+  DimExpr rank = node_.Dim(0), numbers = node_.Dim(0);
+  Formula::Dims sums = {rank, numbers}, own;
+  for (const Value x : elements) {
+    own.push_back(node_.Dim(x.type().rank()));
+    own.push_back(Product(context, x.type().dims()));
+    rank = rank + own[own.size() - 2];
+    numbers = numbers + own.back();
+    sums.push_back(rank);
+    sums.push_back(numbers);
+    if (elements.size() > kMaxSums) rank = numbers = node_.Dim(0);
+  }
+  if (elements.size() <= kMaxSums) return f_.Reshape(f_.Extents(sums), {node_.Dim(count + 1), two});
+  const Value rows = f_.Make<ten::CumsumOp>(f_.Reshape(f_.Extents(own), {node_.Dim(count), two}),
+                                            ten::CumsumOp::Attrs{.axis = 0});
+  return Joined({Constants({1, 2}, DType::kI64, std::array<int64_t, 2>{}), rows}, 0);
+}
+
+bool SequenceFormula::CountElements(const Container& c) {
+  const absl::Status counted =
+      node_.importer().CountRepeats(static_cast<int64_t>(c.parts.size()), node_.location());
+  if (!counted.ok()) Fail(counted);
+  return counted.ok();
 }
 
 // Requires elements of one shape.
 Container SequenceFormula::Stacked(const Container& c) {
   Container stacked{c};
   stacked.form = Form::kStacked;
-  stacked.parts.clear();
+  stacked.parts.assign(1, Value());
+  if (!CountElements(c)) return stacked;
   std::vector<Value> rows;
   for (const Value x : c.parts) {
     Formula::Dims dims = Formula::DimsOf(x);
     dims.insert(dims.begin(), f_.One());
     rows.push_back(f_.Reshape(x, std::move(dims)));
   }
-  stacked.parts.push_back(Joined(std::move(rows), 0));
+  stacked.parts[0] = Joined(std::move(rows), 0);
   return stacked;
 }
 
 Container SequenceFormula::Packed(const Container& c) {
-  if (c.form == Form::kPacked || !ok()) return c;
+  if (c.form == Form::kPacked) return c;
   Container packed{c};
   packed.form = Form::kPacked;
   packed.element = LooseElement(c.element);
+  packed.parts.assign(3, Value());
+  if (!ok() || (c.form == Form::kList && !CountElements(c))) return packed;
   if (c.form == Form::kStacked) {
     const Value x = c.parts[0];
     const DimExpr count = x.type().dim(0);
     const std::span<const DimExpr> dims = x.type().dims().subspan(1);
     const auto rank = static_cast<int64_t>(dims.size());
     const Value row = f_.Extents({node_.Dim(rank), Product(node_.context(), dims)});
-    const Value index =
-        f_.Expand(f_.Reshape(row, {node_.Dim(1), node_.Dim(2)}), {count, node_.Dim(2)});
+    const Value offsets =
+        f_.Mul(f_.Iota(count + 1, 0, 2), f_.Reshape(row, {node_.Dim(1), node_.Dim(2)}));
     Value extents = Constants({0}, DType::kI64, {});
     if (rank > 0) {
       extents = f_.Reshape(f_.Extents(Formula::Dims(dims.begin(), dims.end())),
                            {node_.Dim(1), node_.Dim(rank)});
       extents = Flat(f_.Expand(extents, {count, node_.Dim(rank)}));
     }
-    packed.parts = {index, extents, Flat(x)};
+    packed.parts = {offsets, extents, Flat(x)};
     return packed;
   }
+  packed.parts = {ListOffsets(c.parts)};
   if (c.parts.empty()) {
-    packed.parts = {Constants({0, 2}, DType::kI64, {}), Constants({0}, DType::kI64, {}),
-                    Constants({0}, c.dtype, {})};
+    packed.parts.push_back(Constants({0}, DType::kI64, {}));
+    packed.parts.push_back(Constants({0}, c.dtype, {}));
     return packed;
   }
-  std::vector<Value> columns[3];
+  Formula::Dims dims;
+  std::vector<Value> data;
   for (const Value x : c.parts) {
-    const std::vector<Value> piece = Piece(x);
-    for (int i = 0; i < 3; ++i) columns[i].push_back(piece[static_cast<size_t>(i)]);
+    const Formula::Dims own = Formula::DimsOf(x);
+    dims.insert(dims.end(), own.begin(), own.end());
+    data.push_back(Flat(x));
   }
-  packed.parts.clear();
-  for (std::vector<Value>& column : columns) packed.parts.push_back(Joined(std::move(column), 0));
+  packed.parts.push_back(dims.empty() ? Constants({0}, DType::kI64, {}) : f_.Extents(dims));
+  packed.parts.push_back(Joined(std::move(data), 0));
   return packed;
 }
 
@@ -191,24 +234,15 @@ std::vector<Value> SequenceFormula::PackedAs(Value value, const ContainerType& t
   return tensors;
 }
 
-// The sums of the rows of the index before a position: where its extents and its numbers begin.
-Value SequenceFormula::Offsets(Value index, Value position) {
-  const Value before = Between(index, Constants({1}, DType::kI64, std::array<int64_t, 1>{0}),
-                               f_.Reshape(position, {f_.One()}));
-  return f_.Make<ten::ReduceSumOp>(before, ten::ReduceSumOp::Attrs{.axes = {0}, .keepdims = false});
+Value SequenceFormula::Row(Value offsets, Value position) {
+  return f_.Make<ten::GatherOp>(offsets, position, ten::GatherOp::Attrs{});
 }
 
 SequenceFormula::Cut SequenceFormula::CutAt(const Container& packed, Value position) {
-  const Value begin = Offsets(packed.index(), position);
-  const Value row = f_.Make<ten::GatherOp>(packed.index(), position, ten::GatherOp::Attrs{});
-  const Value end = f_.Add(begin, row);
-  const Value at = f_.Reshape(position, {f_.One()});
-  return {at,
-          f_.Add(at, f_.Scalar(DType::kI64, 1)),
-          First(begin, 0, 1),
-          First(end, 0, 1),
-          First(begin, 1, 1),
-          First(end, 1, 1)};
+  const Value next = f_.Add(position, f_.Scalar(DType::kI64, 1));
+  const Value begin = Row(packed.offsets(), position), end = Row(packed.offsets(), next);
+  return {f_.Reshape(next, {f_.One()}), f_.Sub(end, begin), First(begin, 0, 1), First(end, 0, 1),
+          First(begin, 1, 1),           First(end, 1, 1)};
 }
 
 Value SequenceFormula::At(const Container& c, Value position) {
@@ -244,7 +278,8 @@ Container SequenceFormula::Insert(Container c, Value x, Value position) {
     return c;
   }
   const Type element = JoinElements(c.element, x.type());
-  if (c.form == Form::kList) {
+  if (IsShortList(c)) {
+    if (!CountElements(c)) return c;
     const std::optional<int64_t> at = position ? KnownPosition(position, c.parts.size(), true)
                                                : static_cast<int64_t>(c.parts.size());
     if (at) c.parts.insert(c.parts.begin() + *at, x);
@@ -255,17 +290,24 @@ Container SequenceFormula::Insert(Container c, Value x, Value position) {
   c.element = LooseElement(element);
   const std::vector<Value> piece = Piece(x);
   if (!position) {
-    for (size_t i = 0; i < 3; ++i) c.parts[i] = Joined({c.parts[i], piece[i]}, 0);
+    const Value end = f_.Add(Row(c.offsets(), Length(c)), piece[0]);
+    c.parts = {Joined({c.offsets(), end}, 0), Joined({c.dims(), piece[1]}, 0),
+               Joined({c.data(), piece[2]}, 0)};
     return c;
   }
   const Value at = CheckedPosition(position, Length(c), true);
-  const Value begin = Offsets(c.index(), at);
-  const Value places[] = {f_.Reshape(at, {f_.One()}), First(begin, 0, 1), First(begin, 1, 1)};
+  const Value begin = Row(c.offsets(), at);
+  const Value row = f_.Reshape(at, {f_.One()});
+  const Value next_row = f_.Add(row, f_.Scalar(DType::kI64, 1));
+  const Value places[] = {First(begin, 0, 1), First(begin, 1, 1)};
   const int64_t first = 0, last = std::numeric_limits<int64_t>::max();
-  for (size_t i = 0; i < 3; ++i) {
-    const Value before = Between(c.parts[i], f_.Ints(std::span(&first, 1)), places[i]);
-    const Value after = Between(c.parts[i], places[i], f_.Ints(std::span(&last, 1)));
-    c.parts[i] = Joined({before, piece[i], after}, 0);
+  const Value from = f_.Ints(std::span(&first, 1)), to = f_.Ints(std::span(&last, 1));
+  c.parts[0] = Joined(
+      {Between(c.offsets(), from, next_row), f_.Add(Between(c.offsets(), row, to), piece[0])}, 0);
+  for (size_t i = 1; i < 3; ++i) {
+    c.parts[i] = Joined({Between(c.parts[i], from, places[i - 1]), piece[i],
+                         Between(c.parts[i], places[i - 1], to)},
+                        0);
   }
   return c;
 }
@@ -273,18 +315,23 @@ Container SequenceFormula::Insert(Container c, Value x, Value position) {
 Container SequenceFormula::Erase(Container c, Value position) {
   const int64_t first = 0, last = std::numeric_limits<int64_t>::max();
   if (!position) position = f_.Scalar(DType::kI64, -1);
-  if (c.form == Form::kList) {
+  if (IsShortList(c)) {
+    if (!CountElements(c)) return c;
     const auto known = KnownPosition(position, c.parts.size());
     if (known) c.parts.erase(c.parts.begin() + *known);
     if (known || !ok()) return c;
   }
   c = Packed(c);
   const Cut cut = CutAt(c, CheckedPosition(position, Length(c)));
-  const Value from[] = {cut.row, cut.dims, cut.data};
-  const Value to[] = {cut.next_row, cut.next_dims, cut.next_data};
-  for (size_t i = 0; i < 3; ++i) {
-    const Value before = Between(c.parts[i], f_.Ints(std::span(&first, 1)), from[i]);
-    c.parts[i] = Joined({before, Between(c.parts[i], to[i], f_.Ints(std::span(&last, 1)))}, 0);
+  const Value begin = f_.Ints(std::span(&first, 1)), end = f_.Ints(std::span(&last, 1));
+  const Value behind = f_.Add(cut.next_row, f_.Scalar(DType::kI64, 1));
+  const Value from[] = {cut.dims, cut.data}, to[] = {cut.next_dims, cut.next_data};
+  c.parts[0] = Joined({Between(c.offsets(), begin, cut.next_row),
+                       f_.Sub(Between(c.offsets(), behind, end), cut.adds)},
+                      0);
+  for (size_t i = 1; i < 3; ++i) {
+    c.parts[i] =
+        Joined({Between(c.parts[i], begin, from[i - 1]), Between(c.parts[i], to[i - 1], end)}, 0);
   }
   return c;
 }

@@ -35,8 +35,8 @@ class SequenceFormula {
   explicit SequenceFormula(Node& node) : node_(node), f_(node) {}
 
   Formula& formula() { return f_; }
-  bool ok() const { return status_.ok() && f_.ok(); }
-  absl::Status status() const { return status_.ok() ? f_.status() : status_; }
+  bool ok() const { return f_.ok(); }
+  const absl::Status& status() const { return f_.status(); }
   void Fail(const absl::Status& status);
   // Makes a value or a container output 0 of the node, or returns the error.
   absl::Status Return(Value value);
@@ -68,17 +68,25 @@ class SequenceFormula {
   // A position from the front, among `size` elements; with `end` also behind the last one.
   std::optional<int64_t> KnownPosition(Value position, size_t size, bool end = false);
   Value CheckedPosition(Value position, Value size, bool end = false);
+  // A list is copied: false, with an error, if that happened too often.
+  bool CountElements(const Container& c);
   Container Stacked(const Container& c);
   Value ExtentAt(Value x, int64_t axis);
   Value First(Value vector, int64_t from, int64_t count);
   Value Between(Value x, Value from, Value to);
   Value Joined(std::vector<Value> pieces, int64_t axis);
   Value Constants(std::vector<int64_t> dims, DType dtype, std::span<const int64_t> values);
-  Value Flat(Value x) { return f_.Reshape(x, {Product(node_.context(), x.type().dims())}); }
-  // What packed tensors have for one element.
+  Value Flat(Value x) {
+    return ok() ? f_.Reshape(x, {Product(node_.context(), x.type().dims())}) : Value();
+  }
+  // What one element adds: to the offsets, [1, 2], to the extents and to the numbers.
   std::vector<Value> Piece(Value x);
+  // The number of elements of packed tensors.
+  DimExpr Count(const Container& packed) const { return packed.offsets().type().dim(0) - 1; }
+  Value ListOffsets(std::span<const Value> elements);
   Cut CutAt(const Container& packed, Value position);
-  Value Offsets(Value index, Value position);
+  // A row of the offsets, and all of them from or up to a row; [2] and [?, 2].
+  Value Row(Value offsets, Value position);
   // The extents of all elements of one rank, [n, rank], and those of the first one. But along
   // `joined`, if it is an axis, all elements have the same extents: the run checks it.
   struct Extents {
@@ -96,7 +104,6 @@ class SequenceFormula {
 
   Node& node_;
   Formula f_;
-  absl::Status status_;
 };
 
 }  // namespace tenon::onnx

@@ -71,10 +71,15 @@ Value SequenceFormula::Join(const Container& c, int64_t axis, bool new_axis) {
 SequenceFormula::Extents SequenceFormula::SameExtents(const Container& packed, int64_t rank,
                                                       int64_t joined) {
   if (!ok()) return {};
-  const DimExpr count = packed.index().type().dim(0);
+  const DimExpr count = Count(packed);
   const Value expected = f_.Scalar(DType::kI64, static_cast<double>(rank));
+  const Value begins = f_.Make<ten::SliceOp>(packed.offsets(), SliceOf(node_, 1, 0, 1));
+  const auto rows = [&](DimExpr from, DimExpr to) {
+    return f_.Make<ten::SliceOp>(
+        begins, ten::SliceOp::Attrs{.axes = {0}, .starts = {from}, .ends = {to}, .steps = {1}});
+  };
   const Value ranks =
-      f_.CheckRange(f_.Make<ten::SliceOp>(packed.index(), SliceOf(node_, 1, 0, 1)), expected,
+      f_.CheckRange(f_.Sub(rows(f_.One(), count + 1), rows(node_.Dim(0), count)), expected,
                     expected, fmt::format("the rank of an element of {}", node_.op_type()));
   // The sum makes the check a part of what the result depends on.
   const Value all =
@@ -105,9 +110,8 @@ Value SequenceFormula::StackPacked(const Container& packed, int64_t rank, int64_
 Value SequenceFormula::JoinPacked(const Container& packed, int64_t rank, int64_t axis) {
   const Extents extents = SameExtents(packed, rank, axis);
   if (!ok()) return Value();
-  const Value sizes =
-      f_.Reshape(f_.Make<ten::SliceOp>(extents.all, SliceOf(node_, 1, axis, axis + 1)),
-                 {packed.index().type().dim(0)});
+  const Value sizes = f_.Reshape(
+      f_.Make<ten::SliceOp>(extents.all, SliceOf(node_, 1, axis, axis + 1)), {Count(packed)});
   std::vector<Value> shape;
   if (axis > 0) shape.push_back(First(extents.first, 0, axis));
   shape.push_back(
@@ -257,9 +261,14 @@ Container SequenceFormula::SplitAtRunTime(Value x, int64_t axis, Value sizes) {
   columns.push_back(column);
   if (!inner_dims.empty()) columns.push_back(repeated(inner_dims));
   const Value extents = Joined(std::move(columns), 1);
-  const DimExpr ranks[] = {node_.Dim(rank)};
-  const Value counts = f_.Reshape(f_.Mul(widths, f_.Extent(outer)), {count, f_.One()});
-  const Value index = Joined({repeated(ranks), counts}, 1);
+  const Value counts = f_.Mul(widths, f_.Extent(outer));
+  const int64_t none = 0;
+  const Value ends = Joined({f_.Ints(std::span(&none, 1)),
+                             f_.Make<ten::CumsumOp>(counts, ten::CumsumOp::Attrs{.axis = 0})},
+                            0);
+  const Value offsets = Joined({f_.Mul(f_.Iota(count + 1, 0, 2), f_.Extent(node_.Dim(rank))),
+                                f_.Reshape(ends, {count + 1, f_.One()})},
+                               1);
   if (!ok()) return packed;
   Value numbers = Flat(x);
   if (!outer.is_constant(1)) {
@@ -269,7 +278,7 @@ Container SequenceFormula::SplitAtRunTime(Value x, int64_t axis, Value sizes) {
         numbers, f_.Reshape(places, {numbers.type().dim(0)}), numbers,
         ten::ScatterElementsOp::Attrs{.axis = 0, .reduction = "none"});
   }
-  packed.parts = {index, Flat(extents), numbers};
+  packed.parts = {offsets, Flat(extents), numbers};
   packed.element = LooseElement(x.type());
   return packed;
 }

@@ -388,6 +388,24 @@ TEST(Sequences, MistakesAreErrorsOfTheImport) {
               HasSubstr("n: Optional needs an input, or the attribute \"type\""));
 }
 
+// A small file must not become a large program.
+TEST(Sequences, ManyCopiesAreRefused) {
+  ModelBuilder model(17);
+  model.Input("x", {2}).Input("at", {}, kInt64);
+  model.Node("SequenceConstruct", Names(2000, "x"), {"s"});
+  for (int i = 0; i < 200; ++i) {
+    model.Node("SequenceAt", {"s", "at"}, {fmt::format("r{}", i)}).Output(fmt::format("r{}", i));
+  }
+  EXPECT_THAT(FirstError(model), HasSubstr("expand to more than"));
+  ModelBuilder chain(17);
+  chain.Input("x", {2}).Node("SequenceConstruct", {"x"}, {"s0"});
+  for (int i = 0; i < 600; ++i) {
+    chain.Node("SequenceInsert", {fmt::format("s{}", i), "x"}, {fmt::format("s{}", i + 1)});
+  }
+  chain.Node("SequenceLength", {"s600"}, {"r"}).Output("r");
+  EXPECT_EQ(Result(chain, {{{"x", Numbers({2})}}, {}}), "i64: 601");
+}
+
 // An operator on tensors that reads a sequence stays opaque, and the sequence with it.
 TEST(Sequences, WhereTensorsAreExpected) {
   ModelBuilder model(17);
@@ -406,8 +424,8 @@ TEST(Sequences, TensorsThatDoNotFit) {
       PackSequence(ports, {{Numbers({2, 2}), Numbers({1})}});
   ASSERT_TRUE(packed.ok());
   EXPECT_EQ(Text(*UnpackSequence(ports, *packed)), "2x2xf32: 0 1 2 3; 1xf32: 0");
-  for (const int64_t wrong : {int64_t{-1}, int64_t{3}, INT64_MAX}) {
-    for (int i = 0; i < 4; ++i) {
+  for (const int64_t wrong : {int64_t{-1}, int64_t{9}, INT64_MAX}) {
+    for (int i = 0; i < 6; ++i) {
       std::vector<Tensor> tensors = *packed;
       tensors[0] = Tensor::Copy(DType::kI64, tensors[0].shape(), tensors[0].data());
       tensors[0].as<int64_t>()[i] = wrong;
