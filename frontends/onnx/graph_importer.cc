@@ -388,11 +388,12 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
       node.num_inputs() == 1)
     return node.Return(node.input(0));
   for (int i = 0; i < node.num_inputs(); ++i) {
-    if (node.input(i) && !node.input(i).type().is_tensor() &&
-        !(TakesContainers(node) && Unwrap(node.input(i)))) {
+    if (!node.input(i) || node.input(i).type().is_tensor()) continue;
+    const std::optional<Container> container = Unwrap(node.input(i));
+    if (!container || !TakesContainers(node)) {
       return node.Unsupported(
           fmt::format("{} whose input \"{}\" has {}", node.op_type(), node.proto().input(i),
-                      DescribeInput(node.proto().input(i))),
+                      container ? container->text() : DescribeInput(node.proto().input(i))),
           "a tensor of known rank, of numbers or booleans");
     }
   }

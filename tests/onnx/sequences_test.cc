@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "fmt/format.h"
 #include "frontends/api/tenon.h"
+#include "frontends/onnx/test_data.h"
 #include "tests/executor/run_util.h"
 #include "tests/onnx/model_builder.h"
 
@@ -109,6 +112,7 @@ absl::StatusOr<std::string> RunAt(const ModelBuilder& builder, const Inputs& giv
 
 // The first output, the same at all levels; or the message of an error.
 std::string Result(const ModelBuilder& builder, const Inputs& given) {
+  EXPECT_TRUE(ImportModel(builder).status.ok());
   std::string result;
   for (const int level : {0, 2}) {
     const absl::StatusOr<std::string> text = RunAt(builder, given, level);
@@ -414,6 +418,40 @@ TEST(Sequences, WhereTensorsAreExpected) {
   const Imported result = ImportModel(model);
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_EQ(result.Ops(), "onnx.sequence onnx.Neg");
+  EXPECT_TRUE(result.HasDiagnostic("Neg whose input \"s\" has a sequence of f32"));
+}
+
+TEST(Sequences, Files) {
+  const std::string path = fmt::format("{}sequences_test_{}.pb", testing::TempDir(), getpid());
+  const auto element = [](const Tensor& tensor) {
+    NamedTensor data;
+    data.dtype = tensor.dtype();
+    data.dims.assign(tensor.shape().begin(), tensor.shape().end());
+    data.blob = Blob::Copy({static_cast<const std::byte*>(tensor.data()), tensor.num_bytes()});
+    return data;
+  };
+  const SequenceData some{"s", {element(Numbers({2, 3})), element(Numbers({}))}};
+  for (const bool optional : {false, true}) {
+    ASSERT_TRUE(WriteSequenceProto(path, some, optional).ok());
+    const absl::StatusOr<SequenceData> read = ReadSequenceProto(path, optional);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->name, "s");
+    EXPECT_TRUE(read->present);
+    ASSERT_EQ(read->elements.size(), 2u);
+    EXPECT_EQ(read->elements[0].dims, some.elements[0].dims);
+    EXPECT_EQ(std::memcmp(read->elements[0].blob->bytes().data(),
+                          some.elements[0].blob->bytes().data(), 24),
+              0);
+    // A file that ends too early is an error or a shorter sequence.
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 3);
+    const absl::StatusOr<SequenceData> cut = ReadSequenceProto(path, optional);
+    EXPECT_FALSE(cut.ok());
+  }
+  ASSERT_TRUE(WriteSequenceProto(path, {"s", {}, false}, true).ok());
+  const absl::StatusOr<SequenceData> none = ReadSequenceProto(path, true);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_FALSE(none->present);
+  std::filesystem::remove(path);
 }
 
 TEST(Sequences, TensorsThatDoNotFit) {
