@@ -1,4 +1,7 @@
 // Shape functions of object detection, and of convolutions with offsets.
+#include <tuple>
+#include <utility>
+
 #include "fmt/format.h"
 #include "ir/core/check.h"
 #include "ir/core/context.h"

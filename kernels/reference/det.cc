@@ -1,4 +1,5 @@
 // Reference kernel of determinants.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
