@@ -12,6 +12,7 @@
 #include "frontends/onnx/tensor.h"
 #include "ir/core/attribute.h"
 #include "ir/core/check.h"
+#include "ir/core/narrow_number.h"
 #include "ir/core/write_file.h"
 
 namespace tenon {
@@ -43,7 +44,7 @@ struct Header {
 // Reads the dictionary literal: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 class HeaderReader {
  public:
-  explicit HeaderReader(std::string_view text) : rest_(text) {}
+  HeaderReader(std::string_view text, DType unnamed) : rest_(text), unnamed_(unnamed) {}
 
   absl::StatusOr<Header> Read() {
     Header header;
@@ -109,6 +110,9 @@ class HeaderReader {
       for (const TypeName& type : kTypes) {
         if (type.name == descr.substr(1)) header.dtype = type.dtype;
       }
+      const bool unnamed = IsNarrow(unnamed_) || unnamed_ == DType::kBF16;
+      if (unnamed && descr.substr(1) == fmt::format("V{}", SizeOf(unnamed_)))
+        header.dtype = unnamed_;
     }
     if (header.dtype != DType::kInvalid) return absl::OkStatus();
     return Bad(
@@ -129,6 +133,7 @@ class HeaderReader {
   }
 
   std::string_view rest_;
+  const DType unnamed_;
 };
 
 // Elements in row-major order and the machine's byte order.
@@ -152,27 +157,35 @@ std::shared_ptr<const Blob> Reorder(const Header& header, std::span<const std::b
       std::memcpy(to, data.data() + from * width, width);
       if (header.big_endian) std::reverse(to, to + width);
       if (header.dtype == DType::kBool) *to = std::byte{*to != std::byte{0}};
+      // ml_dtypes has no sign above the bits of an integer.
+      if (IsNarrow(header.dtype))
+        *to = std::byte{NarrowElement(header.dtype, std::to_integer<uint8_t>(*to))};
     }
   });
 }
 
-// bf16 has no NumPy type.
 TensorData AsFloat32(const TensorData& tensor) {
   TensorData result{DType::kF32, tensor.dims, nullptr};
-  const size_t count = tensor.blob->size() / 2;
+  const size_t width = SizeOf(tensor.dtype), count = tensor.blob->size() / width;
+  const std::byte* from = tensor.blob->bytes().data();
   result.blob = Blob::Make(4 * count, [&](std::byte* out) {
-    for (size_t i = 0; i < count; ++i) {
-      StoreFromDouble(DType::kF32, LoadAsDouble(DType::kBF16, tensor.blob->bytes().data() + 2 * i),
-                      out + 4 * i);
-    }
+    for (size_t i = 0; i < count; ++i)
+      StoreFromDouble(DType::kF32, LoadAsDouble(tensor.dtype, from + width * i), out + 4 * i);
   });
   return result;
+}
+
+// A tensor of a type that NumPy has.
+TensorData WithNamedType(const TensorData& tensor) {
+  if (tensor.dtype == DType::kBF16 || IsNarrowFloat(tensor.dtype)) return AsFloat32(tensor);
+  if (!IsNarrowInt(tensor.dtype)) return tensor;
+  return {HoldsSigned(tensor.dtype) ? DType::kI8 : DType::kU8, tensor.dims, tensor.blob};
 }
 
 }  // namespace
 
 absl::StatusOr<NamedTensor> ParseNpy(std::span<const std::byte> file,
-                                     std::shared_ptr<const void> owner) {
+                                     std::shared_ptr<const void> owner, DType unnamed) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (text.substr(0, kMagic.size()) != kMagic || text.size() < 10) {
     return absl::InvalidArgumentError("not a .npy file");
@@ -188,7 +201,8 @@ absl::StatusOr<NamedTensor> ParseNpy(std::span<const std::byte> file,
   }
   if (length > text.size() - start)
     return absl::InvalidArgumentError("the .npy header is truncated");
-  TENON_ASSIGN_OR_RETURN(const Header header, HeaderReader(text.substr(start, length)).Read());
+  TENON_ASSIGN_OR_RETURN(const Header header,
+                         HeaderReader(text.substr(start, length), unnamed).Read());
   TENON_ASSIGN_OR_RETURN(const size_t size, onnx::CheckedByteSize(header.dtype, header.dims));
   const std::span<const std::byte> data = file.subspan(start + length);
   if (data.size() != size) {
@@ -198,23 +212,24 @@ absl::StatusOr<NamedTensor> ParseNpy(std::span<const std::byte> file,
   NamedTensor tensor;
   tensor.dtype = header.dtype;
   tensor.dims = header.dims;
-  const bool as_is = !header.big_endian && !header.fortran_order && header.dtype != DType::kBool;
+  const bool as_is = !header.big_endian && !header.fortran_order && header.dtype != DType::kBool &&
+                     !IsNarrow(header.dtype);
   tensor.blob =
       as_is && owner != nullptr ? Blob::Borrow(data, std::move(owner)) : Reorder(header, data);
   return tensor;
 }
 
-absl::StatusOr<NamedTensor> ReadNpy(const std::string& path, const Limits& limits) {
+absl::StatusOr<NamedTensor> ReadNpy(const std::string& path, const Limits& limits, DType unnamed) {
   TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path, limits.stream_bytes));
-  absl::StatusOr<NamedTensor> tensor = ParseNpy(file.bytes, file.owner);
+  absl::StatusOr<NamedTensor> tensor = ParseNpy(file.bytes, file.owner, unnamed);
   if (tensor.ok()) return tensor;
   const std::string_view message(tensor.status().message().data(),
                                  tensor.status().message().size());
   return absl::Status(tensor.status().code(), fmt::format("{}: {}", path, message));
 }
 
-absl::Status WriteNpy(const std::string& path, const TensorData& tensor) {
-  if (tensor.dtype == DType::kBF16) return WriteNpy(path, AsFloat32(tensor));
+absl::Status WriteNpy(const std::string& path, const TensorData& given) {
+  const TensorData tensor = WithNamedType(given);
   std::string header;
   for (const TypeName& type : kTypes) {
     if (type.dtype != tensor.dtype) continue;

@@ -162,7 +162,7 @@ void Fill(Tensor& tensor, const Use& use, std::string_view name, int kind, Sampl
   int64_t ones = last;
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     double value = 0;
-    if (IsFloat(dtype)) {
+    if (HoldsFloats(dtype)) {
       value = (2 * random.Uniform() - 1) * (edge ? 1e-3 : kind % 2 == 1 ? 4 : 1);
     } else if (mask) {
       // Rows end in zeros, and have a one.
@@ -301,7 +301,8 @@ absl::StatusOr<Sample> ReadInputs(Operation* function, const std::string& folder
     if (const fs::path pb = base.string() + ".pb"; fs::exists(pb, error)) {
       TENON_ASSIGN_OR_RETURN(read, onnx::ReadTensorProto(pb.string(), limits));
     } else if (const fs::path npy = base.string() + ".npy"; fs::exists(npy, error)) {
-      TENON_ASSIGN_OR_RETURN(read, ReadNpy(npy.string(), limits));
+      TENON_ASSIGN_OR_RETURN(read, ReadNpy(npy.string(), limits,
+                                           function->region().front().argument(n).type().dtype()));
     } else {
       return absl::InvalidArgumentError(
           fmt::format("{}: no input_{}.pb or input_{}.npy", folder, n, n));

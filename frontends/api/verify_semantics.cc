@@ -12,6 +12,7 @@
 #include "ir/core/check.h"
 #include "ir/core/check_limits.h"
 #include "ir/core/diagnostic.h"
+#include "ir/core/narrow_number.h"
 #include "ir/core/symbol_table.h"
 #include "ir/dialect/func_ops.h"
 #include "pass/module_properties.h"
@@ -34,6 +35,7 @@ double ToleranceOf(DType dtype, bool lowered) {
     case DType::kBF16:
       return 5e-2;
     default:
+      if (IsNarrowFloat(dtype)) return NarrowEpsilon(dtype);
       return IsFloat(dtype) ? (lowered ? 5e-5 : 1e-5) : 0;
   }
 }

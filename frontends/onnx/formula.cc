@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/dialect/core_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
@@ -27,7 +28,20 @@ Value Formula::Where(Value condition, Value a, Value b) {
 
 Value Formula::Cast(Value x, DType dtype) {
   if (!status_.ok() || x.type().dtype() == dtype) return x;
-  return Make<ten::CastOp>(x, ten::CastOp::Attrs{.to = dtype});
+  const DType from = x.type().dtype();
+  if (IsNarrowInt(dtype)) return Encode(x, dtype, /*saturate=*/false, "down");
+  if (IsNarrow(dtype)) return Encode(x, dtype, /*saturate=*/true, "nearest");
+  if (!IsNarrow(from)) return Make<ten::CastOp>(x, ten::CastOp::Attrs{.to = dtype});
+  if (dtype == DType::kBool) return Cast(Cast(x, DType::kF32), dtype);
+  return Make<q::DecodeOp>(x, q::DecodeOp::Attrs{.to = dtype});
+}
+
+Value Formula::Encode(Value x, DType to, bool saturate, std::string rounding) {
+  if (!status_.ok() || x.type().dtype() == to) return x;
+  const DType from = x.type().dtype();
+  const Value number = IsInt(from) || IsFloat(from) ? x : Cast(x, DType::kF32);
+  return Make<q::EncodeOp>(
+      number, q::EncodeOp::Attrs{.to = to, .saturate = saturate, .rounding = std::move(rounding)});
 }
 
 Value Formula::Scalar(DType dtype, double value) {

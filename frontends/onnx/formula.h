@@ -31,7 +31,9 @@ class Formula {
   Value Div(Value a, Value b);
   Value And(Value a, Value b);
   Value Where(Value condition, Value a, Value b);
-  Value Cast(Value x, DType dtype);  // x itself if it has the type
+  Value Cast(Value x, DType dtype);  // x itself if it has the type; as ONNX's Cast by default
+  // The same for a narrow type, with the attributes of q.encode.
+  Value Encode(Value x, DType to, bool saturate, std::string rounding);
   Value Scalar(DType dtype, double value);
   Value Ints(std::span<const int64_t> values);  // an i64 vector
   Value Extent(DimExpr dim);                    // an i64 scalar

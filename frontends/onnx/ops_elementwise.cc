@@ -18,9 +18,20 @@ absl::StatusOr<Value> AsScalar(Node& node, Value value) {
   return node.Make<ten::ReshapeOp>(value, ten::ReshapeOp::Attrs{});
 }
 
-absl::StatusOr<Value> CastTo(Node& node, Value value, DType dtype) {
-  if (value.type().dtype() == dtype) return value;
-  return node.Make<ten::CastOp>(value, ten::CastOp::Attrs{.to = dtype});
+// Cast and CastLike, with the attributes that narrow floats have.
+absl::Status CastTo(Node& node, DType dtype) {
+  TENON_ASSIGN_OR_RETURN(const int64_t saturate, node.Int("saturate", 1));
+  TENON_ASSIGN_OR_RETURN(std::string rounding, node.Str("round_mode", "up"));
+  if (rounding != "up" && rounding != "down" && rounding != "nearest") {
+    return node.Error(fmt::format("round_mode of {} is \"{}\" (expected up, down or nearest)",
+                                  node.op_type(), rounding));
+  }
+  Formula f(node);
+  const Value x = node.input(0);
+  // An f4E2M1FN has no other number than the largest one to become.
+  if (!IsNarrowFloat(dtype) || dtype == DType::kF4E2M1FN) return f.Return(f.Cast(x, dtype));
+  if (dtype != DType::kF8E8M0FNU) rounding = "nearest";
+  return f.Return(f.Encode(x, dtype, saturate != 0, std::move(rounding)));
 }
 
 // a op b op c ...; a single input is passed on.
@@ -66,23 +77,20 @@ bool FitsDouble(Attribute elements) {
 absl::Status ImportCast(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
   TENON_ASSIGN_OR_RETURN(const int64_t to, node.Int("to", 0));
-  // Both concern 8-bit floats only.
-  node.MarkRead("saturate");
-  node.MarkRead("round_mode");
   const DType dtype =
       to == static_cast<int32_t>(to) ? DTypeOf(static_cast<int32_t>(to)) : DType::kInvalid;
   if (dtype == DType::kInvalid) {
+    node.MarkRead("saturate");
+    node.MarkRead("round_mode");
     return node.Unsupported(fmt::format("Cast to {}", OnnxTypeName(static_cast<int32_t>(to))),
-                            "booleans, floats of 16 to 64 bits or integers of 8 to 64 bits");
+                            "booleans, floats of 4, 8 and 16 to 64 bits or integers");
   }
-  return node.Return(CastTo(node, node.input(0), dtype));
+  return CastTo(node, dtype);
 }
 
 absl::Status ImportCastLike(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
-  node.MarkRead("saturate");
-  node.MarkRead("round_mode");
-  return node.Return(CastTo(node, node.input(0), node.input(1).type().dtype()));
+  return CastTo(node, node.input(1).type().dtype());
 }
 
 absl::Status ImportClip(Node& node) {
@@ -123,7 +131,9 @@ absl::Status ImportBitCast(Node& node) {
   const auto type = static_cast<int32_t>(to);
   const DType dtype = to == type ? DTypeOf(type) : DType::kInvalid;
   const DType from = node.input(0).type().dtype();
-  if (dtype == DType::kInvalid || SizeOf(dtype) != SizeOf(from)) {
+  const auto is_byte = [](DType d) { return !IsNarrow(d) || BitsOf(d) == 8; };
+  if (dtype == DType::kInvalid || SizeOf(dtype) != SizeOf(from) || !is_byte(dtype) ||
+      !is_byte(from)) {
     return node.Unsupported(fmt::format("BitCast from {} to {}", Name(from), OnnxTypeName(type)),
                             "element types of one size, of at least 8 bits");
   }

@@ -5,12 +5,14 @@
 #include "frontends/onnx/quantize.h"
 #include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
 namespace {
 
-// The numbers that fit an 8- or 16-bit integer.
+// The numbers that fit an integer of 2 to 16 bits.
 struct Range {
   double min, max;
 };
@@ -25,9 +27,17 @@ absl::StatusOr<Range> RangeOf(const Node& node, DType dtype) {
       return Range{0, 65535};
     case DType::kI16:
       return Range{-32768, 32767};
+    case DType::kU4:
+      return Range{0, 15};
+    case DType::kI4:
+      return Range{-8, 7};
+    case DType::kU2:
+      return Range{0, 3};
+    case DType::kI2:
+      return Range{-2, 1};
     default:
       return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(dtype)),
-                              "integers of 8 or 16 bits");
+                              "integers of 2 to 16 bits or floats of 4 or 8 bits");
   }
 }
 
@@ -75,7 +85,29 @@ absl::StatusOr<DType> OutputType(const Node& node, DType otherwise) {
   if (dtype != DType::kInvalid) return dtype;
   return node.Unsupported(
       fmt::format("{} to {}", node.op_type(), OnnxTypeName(static_cast<int32_t>(type))),
-      "integers of 8 or 16 bits");
+      "integers of 2 to 16 bits or floats of 4 to 32 bits");
+}
+
+// Integers of 4 and 2 bits lie in memory as bytes do. A constant becomes one of bytes, in which the
+// rules for quantized layers know weights.
+absl::StatusOr<Value> AsBytes(Node& node, Value x) {
+  if (!x || !IsNarrowInt(x.type().dtype())) return x;
+  const DType byte = HoldsSigned(x.type().dtype()) ? DType::kI8 : DType::kU8;
+  const core::ConstantOp constant = DefinedBy<core::ConstantOp>(x);
+  if (!constant) return node.Make<q::DecodeOp>(x, q::DecodeOp::Attrs{.to = byte});
+  return node.MakeConstant(
+      Attribute::Elements(node.context(), WithDType(x.type(), byte), constant.value().DenseBlob()));
+}
+
+// The type in which an element is divided by its scale.
+absl::StatusOr<DType> PrecisionOf(const Node& node, DType scale) {
+  TENON_ASSIGN_OR_RETURN(const int64_t type, node.Int("precision", 0));
+  if (type == 0) return IsNarrow(scale) ? DType::kF32 : scale;
+  const DType dtype = DTypeOf(static_cast<int32_t>(type));
+  if (IsFloat(dtype)) return dtype;
+  return node.Unsupported(fmt::format("{} with the precision {}", node.op_type(),
+                                      OnnxTypeName(static_cast<int32_t>(type))),
+                          "floats of 16 to 64 bits");
 }
 
 }  // namespace
@@ -83,12 +115,15 @@ absl::StatusOr<DType> OutputType(const Node& node, DType otherwise) {
 absl::Status ImportDequantizeLinear(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
   const DType dtype = node.input(1).type().dtype();
-  TENON_ASSIGN_OR_RETURN(const DType result, OutputType(node, dtype));
+  TENON_ASSIGN_OR_RETURN(const DType result,
+                         OutputType(node, IsNarrow(dtype) ? DType::kF32 : dtype));
   Formula f(node);
   TENON_ASSIGN_OR_RETURN(const Value scale, Spread(node, f, node.input(1)));
-  Value x = f.Cast(node.input(0), DType::kF32);
+  TENON_ASSIGN_OR_RETURN(const Value elements, AsBytes(node, node.input(0)));
+  Value x = f.Cast(elements, DType::kF32);
   if (node.input(2)) {
-    TENON_ASSIGN_OR_RETURN(const Value zero, Spread(node, f, node.input(2)));
+    TENON_ASSIGN_OR_RETURN(const Value bytes, AsBytes(node, node.input(2)));
+    TENON_ASSIGN_OR_RETURN(const Value zero, Spread(node, f, bytes));
     x = f.Sub(x, f.Cast(zero, DType::kF32));
   }
   return f.Return(f.Cast(f.Mul(x, f.Cast(scale, DType::kF32)), result));
@@ -96,22 +131,26 @@ absl::Status ImportDequantizeLinear(Node& node) {
 
 absl::Status ImportQuantizeLinear(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 3));
-  node.MarkRead("saturate");  // 8-bit floats only
-  node.MarkRead("precision");
+  TENON_ASSIGN_OR_RETURN(const int64_t saturate, node.Int("saturate", 1));
   TENON_ASSIGN_OR_RETURN(
       const DType result,
       OutputType(node, node.input(2) ? node.input(2).type().dtype() : DType::kU8));
-  TENON_ASSIGN_OR_RETURN(const Range range, RangeOf(node, result));
+  TENON_ASSIGN_OR_RETURN(const DType dtype, PrecisionOf(node, node.input(1).type().dtype()));
+  Range range{};
+  if (!IsNarrowFloat(result)) {
+    TENON_ASSIGN_OR_RETURN(range, RangeOf(node, result));
+  }
   Formula f(node);
   TENON_ASSIGN_OR_RETURN(const Value scale, Spread(node, f, node.input(1)));
-  const DType dtype = node.input(1).type().dtype();
-  const Value quotient = f.Div(f.Cast(node.input(0), dtype), scale);
-  Value x = f.Cast(f.Make<ten::RoundOp>(quotient), DType::kF32);
+  Value x = f.Div(f.Cast(node.input(0), dtype), f.Cast(scale, dtype));
+  if (!IsNarrowFloat(result)) x = f.Make<ten::RoundOp>(x);
+  x = f.Cast(x, DType::kF32);
   if (node.input(2)) {
     TENON_ASSIGN_OR_RETURN(const Value zero, Spread(node, f, node.input(2)));
     x = f.Add(x, f.Cast(zero, DType::kF32));
   }
-  return f.Return(f.Cast(Clip(f, x, range), result));
+  if (!IsNarrowFloat(result)) return f.Return(f.Cast(Clip(f, x, range), result));
+  return f.Return(f.Encode(x, result, saturate != 0, "nearest"));
 }
 
 absl::Status ImportDynamicQuantizeLinear(Node& node) {

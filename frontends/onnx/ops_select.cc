@@ -201,7 +201,7 @@ absl::Status ImportEyeLike(Node& node) {
   const DType dtype = type == 0                            ? x.type().dtype()
                       : type == static_cast<int32_t>(type) ? DTypeOf(static_cast<int32_t>(type))
                                                            : DType::kInvalid;
-  if (dtype == DType::kInvalid)
+  if (dtype == DType::kInvalid || IsNarrow(dtype))
     return node.Unsupported(fmt::format("EyeLike with the dtype {}", type),
                             "booleans, floats of 16 to 64 bits or integers of 8 to 64 bits");
   Formula f(node);

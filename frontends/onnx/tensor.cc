@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "ir/core/check.h"
 #include "ir/core/limits.h"
+#include "ir/core/narrow_number.h"
 
 namespace tenon::onnx {
 namespace {
@@ -23,13 +25,29 @@ struct TypePair {
 };
 
 constexpr TypePair kTypes[] = {
-    {TensorProto::BOOL, DType::kBool},     {TensorProto::INT8, DType::kI8},
-    {TensorProto::INT16, DType::kI16},     {TensorProto::INT32, DType::kI32},
-    {TensorProto::INT64, DType::kI64},     {TensorProto::UINT8, DType::kU8},
-    {TensorProto::UINT16, DType::kU16},    {TensorProto::UINT32, DType::kU32},
-    {TensorProto::UINT64, DType::kU64},    {TensorProto::FLOAT16, DType::kF16},
-    {TensorProto::BFLOAT16, DType::kBF16}, {TensorProto::FLOAT, DType::kF32},
+    {TensorProto::BOOL, DType::kBool},
+    {TensorProto::INT8, DType::kI8},
+    {TensorProto::INT16, DType::kI16},
+    {TensorProto::INT32, DType::kI32},
+    {TensorProto::INT64, DType::kI64},
+    {TensorProto::UINT8, DType::kU8},
+    {TensorProto::UINT16, DType::kU16},
+    {TensorProto::UINT32, DType::kU32},
+    {TensorProto::UINT64, DType::kU64},
+    {TensorProto::FLOAT16, DType::kF16},
+    {TensorProto::BFLOAT16, DType::kBF16},
+    {TensorProto::FLOAT, DType::kF32},
     {TensorProto::DOUBLE, DType::kF64},
+    {TensorProto::FLOAT8E4M3FN, DType::kF8E4M3FN},
+    {TensorProto::FLOAT8E4M3FNUZ, DType::kF8E4M3FNUZ},
+    {TensorProto::FLOAT8E5M2, DType::kF8E5M2},
+    {TensorProto::FLOAT8E5M2FNUZ, DType::kF8E5M2FNUZ},
+    {TensorProto::FLOAT8E8M0, DType::kF8E8M0FNU},
+    {TensorProto::FLOAT4E2M1, DType::kF4E2M1FN},
+    {TensorProto::INT4, DType::kI4},
+    {TensorProto::INT2, DType::kI2},
+    {TensorProto::UINT4, DType::kU4},
+    {TensorProto::UINT2, DType::kU2},
 };
 
 // The repeated field that holds a dtype's elements when they are not raw.
@@ -132,42 +150,44 @@ absl::StatusOr<std::shared_ptr<const Blob>> Bytes(const TensorProto& tensor, DTy
   return absl::InternalError("unreachable");
 }
 
-// Elements of 4 bits, two a byte, the first one in the low bits: as bytes.
-absl::StatusOr<TensorData> DecodeHalfBytes(const TensorProto& tensor, const TensorSource& source) {
-  TensorData data;
-  const bool is_signed = tensor.data_type() == TensorProto::INT4;
-  data.dtype = is_signed ? DType::kI8 : DType::kU8;
-  data.dims.assign(tensor.dims().begin(), tensor.dims().end());
-  TENON_ASSIGN_OR_RETURN(const size_t count, CheckedByteSize(data.dtype, data.dims));
-  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> packed,
-                         Bytes(tensor, DType::kU8, source, count / 2 + count % 2));
-  const std::span<const std::byte> from = packed->bytes();
-  data.blob = Blob::Make(count, [&](std::byte* out) {
+bool IsPacked(DType dtype) { return IsNarrow(dtype) && BitsOf(dtype) < 8; }
+
+// How many elements ONNX has in a byte, the first one in the lowest bits.
+size_t ElementsPerByte(DType dtype) {
+  return IsPacked(dtype) ? static_cast<size_t>(8 / BitsOf(dtype)) : 1;
+}
+
+// One element in each byte.
+std::shared_ptr<const Blob> Unpack(DType dtype, std::span<const std::byte> packed, size_t count) {
+  const size_t in_byte = ElementsPerByte(dtype), bits = static_cast<size_t>(BitsOf(dtype));
+  return Blob::Make(count, [&](std::byte* out) {
     for (size_t i = 0; i < count; ++i) {
-      const unsigned bits = std::to_integer<unsigned>(from[i / 2]) >> (i % 2 * 4) & 15;
-      *out++ = static_cast<std::byte>(is_signed && bits > 7 ? bits | 0xf0 : bits);
+      const auto shifted = packed[i / in_byte] >> (i % in_byte * bits);
+      *out++ = std::byte{NarrowElement(dtype, std::to_integer<uint8_t>(shifted))};
     }
   });
-  return data;
 }
 
 absl::StatusOr<TensorData> Decode(const TensorProto& tensor, const TensorSource& source) {
   TensorData data;
   if (tensor.data_type() == TensorProto::UNDEFINED)
     return absl::InvalidArgumentError("has no element type");
-  if (tensor.data_type() == TensorProto::INT4 || tensor.data_type() == TensorProto::UINT4) {
-    return DecodeHalfBytes(tensor, source);
-  }
   data.dtype = DTypeOf(tensor.data_type());
   if (data.dtype == DType::kInvalid) {
     return absl::UnimplementedError(
-        fmt::format("has elements of {} (expected booleans, floats of 16 to 64 bits or "
-                    "integers of 4 to 64 bits)",
+        fmt::format("has elements of {} (expected booleans, floats of 4, 8 and 16 to 64 bits or "
+                    "integers of 2 to 64 bits)",
                     OnnxTypeName(tensor.data_type())));
   }
   data.dims.assign(tensor.dims().begin(), tensor.dims().end());
   TENON_ASSIGN_OR_RETURN(const size_t size, CheckedByteSize(data.dtype, data.dims));
-  TENON_ASSIGN_OR_RETURN(data.blob, Bytes(tensor, data.dtype, source, size));
+  if (!IsPacked(data.dtype)) {
+    TENON_ASSIGN_OR_RETURN(data.blob, Bytes(tensor, data.dtype, source, size));
+    return data;
+  }
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> packed,
+                         Bytes(tensor, DType::kU8, source, OnnxByteSize(data.dtype, size)));
+  data.blob = Unpack(data.dtype, packed->bytes(), size);
   return data;
 }
 
@@ -190,6 +210,46 @@ int32_t OnnxTypeOf(DType dtype) {
 std::string OnnxTypeName(int32_t onnx_type) {
   if (!TensorProto::DataType_IsValid(onnx_type)) return fmt::format("type {}", onnx_type);
   return TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnx_type));
+}
+
+size_t OnnxByteSize(DType dtype, size_t count) {
+  const size_t in_byte = ElementsPerByte(dtype);
+  return (count / in_byte + (count % in_byte != 0 ? 1 : 0)) * SizeOf(dtype);
+}
+
+std::shared_ptr<const Blob> OnnxBytes(DType dtype, std::shared_ptr<const Blob> elements) {
+  if (!IsPacked(dtype)) return elements;
+  const std::span<const std::byte> from = elements->bytes();
+  const size_t in_byte = ElementsPerByte(dtype), bits = static_cast<size_t>(BitsOf(dtype));
+  const auto mask = static_cast<std::byte>((1u << bits) - 1);
+  const size_t size = OnnxByteSize(dtype, from.size());
+  return Blob::Make(size, [&](std::byte* out) {
+    std::fill_n(out, size, std::byte{0});
+    for (size_t i = 0; i < from.size(); ++i)
+      out[i / in_byte] |= (from[i] & mask) << (i % in_byte * bits);
+  });
+}
+
+int64_t OldestOpset(DType dtype) {
+  switch (dtype) {
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+      return 19;
+    case DType::kI4:
+    case DType::kU4:
+      return 21;
+    case DType::kF4E2M1FN:
+      return 23;
+    case DType::kF8E8M0FNU:
+      return 24;
+    case DType::kI2:
+    case DType::kU2:
+      return 25;
+    default:
+      return 1;
+  }
 }
 
 absl::StatusOr<size_t> CheckedByteSize(DType dtype, std::span<const int64_t> dims) {

@@ -3,6 +3,7 @@
 #define TENON_FRONTENDS_ONNX_TENSOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/tensor_data.h"
 #include "ir/core/attribute.h"
+#include "ir/core/blob.h"
 #include "ir/core/dtype.h"
 
 namespace tenon::onnx {
@@ -19,7 +21,7 @@ namespace tenon::onnx {
 // The highest rank that is accepted.
 
 // Returns kInvalid for element types that Tenon does not have: strings, complex numbers, floats of
-// 8 bits and less.
+// 6 bits.
 DType DTypeOf(int32_t onnx_type);
 int32_t OnnxTypeOf(DType dtype);
 // Returns "FLOAT8E4M3FN", or "type 99" for an unknown one.
@@ -34,9 +36,16 @@ struct TensorSource {
 // Returns the size in bytes. An error for negative dimensions, too many of them, and overflow.
 absl::StatusOr<size_t> CheckedByteSize(DType dtype, std::span<const int64_t> dims);
 
-// Reads a tensor. Shares the bytes of raw and external tensors, and copies those of typed fields.
-// Elements of 4 bits become bytes of the same signedness. Unimplemented for other element types
-// that Tenon does not have. Messages name the tensor.
+// The bytes that ONNX has for so many elements: types of 4 and 2 bits have two and four in a byte.
+size_t OnnxByteSize(DType dtype, size_t count);
+// Elements as ONNX has them. Returns `elements` itself unless the type is one of 4 or 2 bits.
+std::shared_ptr<const Blob> OnnxBytes(DType dtype, std::shared_ptr<const Blob> elements);
+// The first opset with this element type.
+int64_t OldestOpset(DType dtype);
+
+// Reads a tensor. Shares the bytes of raw and external tensors. Copies those of typed fields and of
+// elements of 4 and 2 bits. Unimplemented for element types that Tenon does not have. Messages name
+// the tensor.
 absl::StatusOr<TensorData> DecodeTensor(const onnxpb::TensorProto& tensor,
                                         const TensorSource& source);
 absl::StatusOr<Attribute> DecodeElements(Context& context, const onnxpb::TensorProto& tensor,

@@ -94,7 +94,8 @@ onnxpb::TensorProto ToProto(const NamedTensor& tensor) {
   proto.mutable_dims()->Assign(tensor.dims.begin(), tensor.dims.end());
   proto.set_data_type(OnnxTypeOf(tensor.dtype));
   if (!tensor.name.empty()) proto.set_name(tensor.name);
-  proto.set_raw_data(tensor.blob->bytes().data(), tensor.blob->size());
+  const std::shared_ptr<const Blob> bytes = OnnxBytes(tensor.dtype, tensor.blob);
+  proto.set_raw_data(bytes->bytes().data(), bytes->size());
   return proto;
 }
 

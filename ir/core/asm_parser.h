@@ -151,6 +151,8 @@ class AsmParser {
     bool negative = false;
   };
   bool ParseLiteral(Literal& literal);
+  // Says that an attribute other than a dense constant has a narrow element type.
+  bool ErrorNarrow(size_t at, DType dtype);
   bool ToInteger(const Literal& literal, DType dtype, int64_t& value);
   bool ToFloat(const Literal& literal, DType dtype, double& value);
   bool ParseLiteralList(std::vector<Literal>& literals, std::vector<int64_t>& shape, size_t axis);

@@ -187,7 +187,7 @@ double LoadAsDouble(DType dtype, const std::byte* at);
 int64_t LoadAsInt(DType dtype, const std::byte* at);
 // Writes one element of `dtype` at `at`, which needs no alignment. Floats round to nearest even.
 // Integers are truncated toward zero and clamped to their range; NaN gives 0. A bool is true unless
-// `value` is 0.
+// `value` is 0. Narrow floats saturate (narrow_number.h), but infinity stays infinity in f8E5M2.
 void StoreFromDouble(DType dtype, double value, std::byte* at);
 
 }  // namespace tenon

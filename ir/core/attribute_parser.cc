@@ -83,6 +83,7 @@ bool AsmParser::ParseNumber(Attribute& attribute) {
   if (type.kind() != Type::Kind::kScalar && !is_index) {
     return ErrorAt(at, fmt::format("a number cannot have type {}", type.text()));
   }
+  if (IsNarrow(type.dtype())) return ErrorNarrow(at, type.dtype());
   if (!is_index && IsFloat(type.dtype())) {
     double value = 0;
     if (!ToFloat(literal, type.dtype(), value)) return false;
@@ -94,6 +95,11 @@ bool AsmParser::ParseNumber(Attribute& attribute) {
   attribute = type.dtype() == DType::kBool ? Attribute::Bool(context_, value != 0)
                                            : Attribute::Int(context_, value, type);
   return true;
+}
+
+bool AsmParser::ErrorNarrow(size_t at, DType dtype) {
+  return ErrorAt(at, fmt::format("only dense constants have elements of {} (expected another type)",
+                                 Name(dtype)));
 }
 
 bool AsmParser::ParseLiteral(Literal& literal) {
@@ -125,15 +131,15 @@ bool AsmParser::ToInteger(const Literal& literal, DType dtype, int64_t& value) {
   uint64_t magnitude = 0;
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), magnitude, hex ? 16 : 10);
-  int bits = dtype == DType::kBool ? 1 : static_cast<int>(8 * SizeOf(dtype));
+  const int bits = BitsOf(dtype);
   uint64_t max = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  uint64_t limit = literal.negative ? (IsUnsignedInt(dtype) ? 0 : (max >> 1) + 1) : max;
+  uint64_t limit = literal.negative ? (HoldsUnsigned(dtype) ? 0 : (max >> 1) + 1) : max;
   if (error != std::errc() || magnitude > limit) {
     return ErrorAt(at, fmt::format("'{}{}' does not fit type {}", literal.negative ? "-" : "",
                                    literal.token.text, Name(dtype)));
   }
   value = static_cast<int64_t>(literal.negative ? ~magnitude + 1 : magnitude);
-  if (!literal.negative && IsSignedInt(dtype) && bits < 64 && magnitude > (max >> 1)) {
+  if (!literal.negative && HoldsSigned(dtype) && bits < 64 && magnitude > (max >> 1)) {
     value = static_cast<int64_t>(magnitude | ~max);  // the same bits, as MLIR has it
   }
   return true;
@@ -154,9 +160,9 @@ bool AsmParser::ToFloat(const Literal& literal, DType dtype, double& value) {
                                    Name(dtype), text));
   }
   uint64_t bits = 0;
-  size_t size = SizeOf(dtype);
+  const int size = BitsOf(dtype);
   auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
-  if (error != std::errc() || (size < 8 && (bits >> (8 * size)) != 0)) {
+  if (error != std::errc() || (size < 64 && (bits >> size) != 0)) {
     return ErrorAt(at, fmt::format("'{}' has more bits than type {}", text, Name(dtype)));
   }
   std::byte bytes[8];
@@ -186,6 +192,7 @@ bool AsmParser::ParseDenseArray(Attribute& attribute) {
   if (!ParseType(type)) return false;
   if (type.kind() != Type::Kind::kScalar)
     return ErrorAt(at, "expected an element type such as i64 or f32");
+  if (IsNarrow(type.dtype())) return ErrorNarrow(at, type.dtype());
   std::vector<int64_t> ints;
   std::vector<double> floats;
   bool is_float = IsFloat(type.dtype());

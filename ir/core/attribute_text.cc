@@ -22,7 +22,7 @@ void AppendTypedInt(std::string& out, DType dtype, int64_t value) {
 }
 
 void AppendElement(std::string& out, DType dtype, const std::byte* at) {
-  if (IsFloat(dtype)) {
+  if (HoldsFloats(dtype)) {
     AppendFloat(out, dtype, LoadAsDouble(dtype, at));
   } else {
     AppendTypedInt(out, dtype, LoadAsInt(dtype, at));
@@ -53,6 +53,14 @@ std::vector<std::byte> PackBits(std::span<const std::byte> bools) {
   return bits;
 }
 
+// MLIR has no bits above those of an integer, which in memory are copies of its sign.
+std::vector<std::byte> WithoutSigns(DType dtype, std::span<const std::byte> elements) {
+  std::vector<std::byte> bytes(elements.begin(), elements.end());
+  const auto mask = static_cast<std::byte>((1u << BitsOf(dtype)) - 1);
+  for (std::byte& b : bytes) b &= mask;
+  return bytes;
+}
+
 void AppendHex(std::string& out, std::span<const std::byte> bytes) {
   out += "\"0x";
   for (std::byte b : bytes) {
@@ -81,6 +89,8 @@ void AppendElements(std::string& out, Attribute attr) {
     } else if (type.num_elements() > kMaxListedElements) {
       if (type.dtype() == DType::kBool) {
         AppendHex(out, PackBits(bytes));
+      } else if (IsNarrowInt(type.dtype())) {
+        AppendHex(out, WithoutSigns(type.dtype(), bytes));
       } else {
         AppendHex(out, bytes);
       }

@@ -8,7 +8,8 @@
 
 namespace tenon {
 
-// The element type of a tensor. Values in memory are little-endian and dense.
+// The element type of a tensor. Values in memory are little-endian and dense. Every element takes
+// whole bytes: types of fewer than 8 bits have one element in a byte, as DType says.
 enum class DType : uint8_t {
   kInvalid = 0,  // no element type
   kBool,         // "i1" in text; one byte in memory, 0 or 1
@@ -24,21 +25,43 @@ enum class DType : uint8_t {
   kBF16,         // bfloat16: the upper half of an f32
   kF32,          // IEEE single precision
   kF64,          // IEEE double precision
+  // Narrow types: they are stored, moved and converted, and nothing else computes with them. The
+  // numbers behind E and M are the bits of exponent and mantissa.
+  kF8E4M3FN,    // no infinities; largest number 448
+  kF8E4M3FNUZ,  // no infinities, no -0; largest number 240
+  kF8E5M2,      // the upper half of an f16
+  kF8E5M2FNUZ,  // no infinities, no -0; largest number 57344
+  kF8E8M0FNU,   // a power of two, 2^-127 to 2^127, or NaN; no sign and no zero
+  kF4E2M1FN,    // no infinities, no NaN; in the low four bits of a byte, the others are 0
+  kI4,          // signed, 4 bits; in memory as in an i8
+  kI2,          // signed, 2 bits; in memory as in an i8
+  kU4,          // unsigned, 4 bits; in memory as in a ui8
+  kU2,          // unsigned, 2 bits; in memory as in a ui8
 };
 
-inline constexpr int kNumDTypes = 14;  // Enumerators of DType, with kInvalid.
+inline constexpr int kNumDTypes = 24;  // Enumerators of DType, with kInvalid.
 
 // The size of one element in bytes; 0 for kInvalid.
 constexpr size_t SizeOf(DType dtype) {
-  constexpr uint8_t kSizes[kNumDTypes] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  constexpr uint8_t kSizes[kNumDTypes] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2,
+                                          4, 8, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   return kSizes[static_cast<uint8_t>(dtype)];
+}
+
+// The number of bits that a value of the type has: 1 for kBool, 4 for kI4; 0 for kInvalid.
+constexpr int BitsOf(DType dtype) {
+  return dtype == DType::kBool                              ? 1
+         : dtype == DType::kI2 || dtype == DType::kU2       ? 2
+         : dtype >= DType::kF4E2M1FN && dtype <= DType::kU4 ? 4
+                                                            : static_cast<int>(8 * SizeOf(dtype));
 }
 
 // The name in IR text, such as "f32", "i1" or "ui8"; "invalid" for kInvalid.
 constexpr const char* Name(DType dtype) {
-  constexpr const char* kNames[kNumDTypes] = {"invalid", "i1",   "i8",   "i16",  "i32",
-                                              "i64",     "ui8",  "ui16", "ui32", "ui64",
-                                              "f16",     "bf16", "f32",  "f64"};
+  constexpr const char* kNames[kNumDTypes] = {
+      "invalid", "i1",         "i8",        "i16",      "i32", "i64", "ui8",      "ui16",
+      "ui32",    "ui64",       "f16",       "bf16",     "f32", "f64", "f8E4M3FN", "f8E4M3FNUZ",
+      "f8E5M2",  "f8E5M2FNUZ", "f8E8M0FNU", "f4E2M1FN", "i4",  "i2",  "ui4",      "ui2"};
   return kNames[static_cast<uint8_t>(dtype)];
 }
 
@@ -50,6 +73,21 @@ constexpr bool IsSignedInt(DType d) { return d >= DType::kI8 && d <= DType::kI64
 constexpr bool IsUnsignedInt(DType d) { return d >= DType::kU8 && d <= DType::kU64; }
 // True for signed and unsigned integers.
 constexpr bool IsInt(DType d) { return d >= DType::kI8 && d <= DType::kU64; }
+
+// True for the types of at most 8 bits that are only stored, moved and converted. None of the
+// predicates above holds for them.
+constexpr bool IsNarrow(DType d) { return d >= DType::kF8E4M3FN; }
+// True for f8E4M3FN, f8E4M3FNUZ, f8E5M2, f8E5M2FNUZ, f8E8M0FNU and f4E2M1FN.
+constexpr bool IsNarrowFloat(DType d) { return d >= DType::kF8E4M3FN && d <= DType::kF4E2M1FN; }
+// True for i4, i2, ui4 and ui2.
+constexpr bool IsNarrowInt(DType d) { return d >= DType::kI4; }
+// True for floats of all sizes, also narrow ones.
+constexpr bool HoldsFloats(DType d) { return IsFloat(d) || IsNarrowFloat(d); }
+// True for integers of all sizes with a sign, or without one.
+constexpr bool HoldsSigned(DType d) { return IsSignedInt(d) || d == DType::kI4 || d == DType::kI2; }
+constexpr bool HoldsUnsigned(DType d) {
+  return IsUnsignedInt(d) || d == DType::kU4 || d == DType::kU2;
+}
 
 }  // namespace tenon
 

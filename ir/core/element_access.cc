@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ir/core/attribute.h"
+#include "ir/core/narrow_number.h"
 
 namespace tenon {
 namespace {
@@ -75,7 +76,8 @@ double LoadAsDouble(DType dtype, const std::byte* at) {
     case DType::kU64:
       return static_cast<double>(Load<uint64_t>(at));
     default:
-      return static_cast<double>(LoadAsInt(dtype, at));
+      return IsNarrow(dtype) ? NarrowToDouble(dtype, Load<uint8_t>(at))
+                             : static_cast<double>(LoadAsInt(dtype, at));
   }
 }
 
@@ -102,13 +104,24 @@ int64_t LoadAsInt(DType dtype, const std::byte* at) {
     case DType::kF16:
     case DType::kBF16:
     case DType::kF32:
-    case DType::kF64: {
+    case DType::kF64:
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0FNU:
+    case DType::kF4E2M1FN: {
       double v = LoadAsDouble(dtype, at);
       if (std::isnan(v)) return 0;
       if (v >= 9223372036854775807.0) return INT64_MAX;
       if (v <= -9223372036854775808.0) return INT64_MIN;
       return static_cast<int64_t>(v);
     }
+    case DType::kI4:
+    case DType::kI2:
+    case DType::kU4:
+    case DType::kU2:
+      return static_cast<int64_t>(NarrowToDouble(dtype, Load<uint8_t>(at)));
     case DType::kInvalid:
       return 0;
   }
@@ -151,6 +164,21 @@ void StoreFromDouble(DType dtype, double value, std::byte* at) {
       return Store(static_cast<float>(value), at);
     case DType::kF64:
       return Store(value, at);
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0FNU:
+    case DType::kF4E2M1FN:
+    case DType::kI4:
+    case DType::kI2:
+    case DType::kU4:
+    case DType::kU2:
+      // Infinity stays infinity, as in the other floats that have one.
+      return Store(
+          DoubleToNarrow(dtype, value, dtype != DType::kF8E5M2 || !std::isinf(value),
+                         IsNarrowInt(dtype) ? NarrowRounding::kDown : NarrowRounding::kNearest),
+          at);
     case DType::kInvalid:
       return;
   }

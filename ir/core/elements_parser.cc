@@ -3,6 +3,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/asm_parser.h"
+#include "ir/core/narrow_number.h"
 
 namespace tenon {
 
@@ -100,7 +101,7 @@ bool AsmParser::BuildElements(Type type, const std::vector<Literal>& literals,
   size_t element = SizeOf(dtype);
   std::vector<std::byte> bytes(literals.size() * element);
   for (size_t i = 0; i < literals.size(); ++i) {
-    if (IsFloat(dtype)) {
+    if (HoldsFloats(dtype)) {
       double value = 0;
       if (!ToFloat(literals[i], dtype, value)) return false;
       StoreFromDouble(dtype, value, bytes.data() + i * element);
@@ -142,6 +143,10 @@ bool AsmParser::BuildHexElements(Type type, const Token& token, Attribute& attri
   if (!HexDigits(token, digits)) return false;
   std::vector<std::byte> bytes(digits.size() / 2);
   if (!DecodeHex(digits, bytes.data())) return false;
+  if (IsNarrow(type.dtype())) {
+    for (std::byte& b : bytes)
+      b = std::byte{NarrowElement(type.dtype(), std::to_integer<uint8_t>(b))};
+  }
   size_t element = SizeOf(type.dtype());
   auto count = static_cast<size_t>(type.num_elements());
   if (type.dtype() ==

@@ -69,6 +69,16 @@ int SignificandBits(DType dtype) {
       return 8;
     case DType::kF32:
       return 24;
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+      return 4;
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+      return 3;
+    case DType::kF4E2M1FN:
+      return 2;
+    case DType::kF8E8M0FNU:
+      return 1;
     default:
       return 53;
   }

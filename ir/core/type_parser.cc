@@ -144,8 +144,8 @@ bool AsmParser::ParseTensorBody(Type& type) {
   DType dtype = DTypeByName(token_.text);
   if (dtype == DType::kInvalid) {
     return Error(
-        fmt::format("unsupported tensor element type '{}' (expected i1, i8 to i64, ui8 to "
-                    "ui64, f16, bf16, f32 or f64)",
+        fmt::format("unsupported tensor element type '{}' (expected i1, i2 to i64, ui2 to "
+                    "ui64, f16, bf16, f32, f64 or a float of 8 or 4 bits such as f8E4M3FN)",
                     token_.text));
   }
   Advance();

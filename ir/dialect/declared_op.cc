@@ -12,16 +12,16 @@
 namespace tenon {
 namespace {
 
-constexpr uint32_t BitsOf(std::initializer_list<DType> dtypes) {
+constexpr uint32_t SetOf(std::initializer_list<DType> dtypes) {
   uint32_t bits = 0;
   for (const DType dtype : dtypes) bits |= 1u << static_cast<uint8_t>(dtype);
   return bits;
 }
 
-constexpr uint32_t kFloats = BitsOf({DType::kF16, DType::kBF16, DType::kF32, DType::kF64});
-constexpr uint32_t kInts = BitsOf({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8,
-                                   DType::kU16, DType::kU32, DType::kU64});
-constexpr uint32_t kAll = kFloats | kInts | BitsOf({DType::kBool});
+constexpr uint32_t kFloats = SetOf({DType::kF16, DType::kBF16, DType::kF32, DType::kF64});
+constexpr uint32_t kInts = SetOf({DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8,
+                                  DType::kU16, DType::kU32, DType::kU64});
+constexpr uint32_t kAll = (1u << kNumDTypes) - 2;  // all but kInvalid
 
 constexpr struct {
   std::string_view word;

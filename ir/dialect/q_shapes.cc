@@ -18,7 +18,26 @@ bool IsOneNumber(Type type) {
   return !type.is_tensor() || type.rank() == 0 || (type.rank() == 1 && type.dim(0).is_constant(1));
 }
 
+// The element type of attribute `to`; kInvalid if it is none.
+DType TypeOfTo(const InferContext& c) {
+  const Attribute to = InferAttr(c, "to");
+  return to && to.kind() == Attribute::Kind::kType ? to.type().dtype() : DType::kInvalid;
+}
+
 }  // namespace
+
+absl::Status InferEncode(const InferContext& c, ResultTypes& results) {
+  const DType to = TypeOfTo(c);
+  if (!IsNarrow(to))
+    return c.Error("to must be an element type of 8 bits or fewer such as f8E4M3FN");
+  return SetResult(results, WithDType(c.operand(0), to));
+}
+
+absl::Status InferDecode(const InferContext& c, ResultTypes& results) {
+  const DType to = TypeOfTo(c);
+  if (!IsInt(to) && !IsFloat(to)) return c.Error("to must be an integer or float such as f32");
+  return SetResult(results, WithDType(c.operand(0), to));
+}
 
 absl::Status InferQuantizedLinear(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0), w = c.operand(1), x_zero = c.operand(2), w_zero = c.operand(3);

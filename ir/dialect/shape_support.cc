@@ -141,6 +141,13 @@ absl::Status CheckBroadcastsTo(const InferContext& c, std::string_view what, Typ
       fmt::format("{} of shape {} must broadcast to {}", what, DimsText(dims), DimsText(to)));
 }
 
+absl::Status CheckReduction(const InferContext& c, DType dtype) {
+  const std::string_view reduction = InferStr(c, "reduction");
+  if (!IsNarrow(dtype) || reduction == "none") return absl::OkStatus();
+  return c.Error(fmt::format("reduction \"{}\" does not compute with {} (expected \"none\")",
+                             reduction, Name(dtype)));
+}
+
 absl::Status CheckVector(const InferContext& c, std::string_view what, Type type, DimExpr extent) {
   if (!type || !type.is_tensor()) return absl::OkStatus();
   if (type.rank() != 1 || ProvablyDifferent(type.dim(0), extent)) {

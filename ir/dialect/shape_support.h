@@ -57,6 +57,9 @@ absl::Status CheckVector(const InferContext& c, std::string_view what, Type type
 absl::Status CheckOneElement(const InferContext& c, std::string_view what, Type type);
 // Returns an error unless `type` is unranked or has rank `rank`.
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank);
+// Returns an error if the attribute `reduction` combines elements of a narrow type: "none" only
+// replaces them.
+absl::Status CheckReduction(const InferContext& c, DType dtype);
 // Returns an error unless the operands of these groups have one element type. Absent ones pass.
 absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups);
 

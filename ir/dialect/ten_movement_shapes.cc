@@ -293,6 +293,7 @@ absl::Status InferGatherNd(const InferContext& c, ResultTypes& results) {
 
 absl::Status InferScatterNd(const InferContext& c, ResultTypes& results) {
   const Type x = c.operands[0], updates = c.operands[2];
+  TENON_RETURN_IF_ERROR(CheckReduction(c, x.dtype()));
   if (x.dtype() != updates.dtype()) {
     return c.Error(fmt::format("x and updates must have one element type, not {} and {}",
                                Name(x.dtype()), Name(updates.dtype())));

@@ -66,11 +66,15 @@ absl::Status InferBitcast(const InferContext& c, ResultTypes& results) {
   if (!to || to.kind() != Attribute::Kind::kType || to.type().dtype() == DType::kInvalid) {
     return c.Error("to must be an element type");
   }
-  const DType from = c.operands[0].dtype();
-  if (SizeOf(from) != SizeOf(to.type().dtype())) {
-    return c.Error(fmt::format("{} and {} differ in size", Name(from), Name(to.type().dtype())));
+  const DType from = c.operands[0].dtype(), made = to.type().dtype();
+  for (const DType dtype : {from, made}) {
+    if (IsNarrow(dtype) && BitsOf(dtype) < 8)
+      return c.Error(fmt::format("{} has fewer than 8 bits", Name(dtype)));
   }
-  return SetResult(results, WithDType(c.operands[0], to.type().dtype()));
+  if (SizeOf(from) != SizeOf(made)) {
+    return c.Error(fmt::format("{} and {} differ in size", Name(from), Name(made)));
+  }
+  return SetResult(results, WithDType(c.operands[0], made));
 }
 
 absl::Status InferCheckRange(const InferContext& c, ResultTypes& results) {
@@ -131,6 +135,7 @@ absl::Status InferDynamicUnsqueeze(const InferContext& c, ResultTypes& results) 
 
 absl::Status InferScatterElements(const InferContext& c, ResultTypes& results) {
   const Type x = c.operands[0], indices = c.operands[1], updates = c.operands[2];
+  TENON_RETURN_IF_ERROR(CheckReduction(c, x.dtype()));
   if (x.dtype() != updates.dtype()) {
     return c.Error(fmt::format("x and updates must have one element type, not {} and {}",
                                Name(x.dtype()), Name(updates.dtype())));

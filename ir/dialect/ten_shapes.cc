@@ -64,6 +64,11 @@ absl::Status InferCast(const InferContext& c, ResultTypes& results) {
   if (!to || to.kind() != Attribute::Kind::kType || to.type().dtype() == DType::kInvalid) {
     return c.Error("to must be an element type");
   }
+  if (IsNarrow(to.type().dtype())) {
+    return c.Error(
+        fmt::format("to must be i1 or a number of 8 bits or more, not {} (q.encode makes it)",
+                    Name(to.type().dtype())));
+  }
   return SetResult(results, WithDType(c.operands[0], to.type().dtype()));
 }
 

@@ -83,7 +83,7 @@ std::optional<double> ConstantOf(Value value) {
 }
 
 bool MayBeNegativeZero(Value value, int depth) {
-  if (!IsFloat(value.type().dtype())) return false;
+  if (!HoldsFloats(value.type().dtype())) return false;
   const Operation* op = value.defining_op();
   if (op == nullptr || depth == 0) return true;
   const std::string_view name = op->name();

@@ -42,6 +42,7 @@ std::vector<DataOperands> DataOnlyOperands() {
        {"fused.compressed_linear.w",
         "nn.max_pool.x",
         "nn.max_pool_with_indices.x",
+        "q.encode.x",
         "q.linear.w",
         "q.linear.w_zero",
         "q.linear.x",

@@ -7,6 +7,7 @@
 
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/nn_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "tests/onnx/one_node.h"
 
@@ -123,7 +124,7 @@ TEST(Adapters, Cast) {
       "tensor<2x3x4xf16>");
   EXPECT_EQ(Ops(OneNode(13, "Cast", {"x"}, {{"to", int64_t{TensorProto::FLOAT}}})), "");
   EXPECT_EQ(Ops(OneNode(19, "Cast", {"x"}, {{"to", int64_t{TensorProto::FLOAT8E5M2}}})),
-            "onnx.Cast");
+            "q.encode");
   EXPECT_EQ(Ops(OneNode(13, "Cast", {"x"}, {{"to", int64_t{TensorProto::STRING}}})), "onnx.Cast");
   EXPECT_EQ(ImportModel(OneNode(15, "CastLike", {"x", "i"})).ResultType(), "tensor<2x3x4xi64>");
 }
@@ -231,6 +232,47 @@ TEST(Adapters, Quantisation) {
   EXPECT_EQ(result.ResultType(0), "tensor<2x3x4xi8>");
   EXPECT_EQ(result.ResultType(1), "tensor<2x3x4xf32>");
   EXPECT_EQ(ten::ClipOp(result.Only("ten.clip")).min(), -128);
+}
+
+// Constants of 4 bits become bytes, which the rules for quantized layers know.
+TEST(Adapters, QuantisationToNarrowTypes) {
+  ModelBuilder model(25);
+  model.Input("x", {2, 3, 4}).Input("s", {3}).Input("z", {3}, TensorProto::INT4);
+  model.Input("f", {3}, TensorProto::FLOAT8E4M3FN);
+  model.Node("QuantizeLinear", {"x", "s", "z"}, {"q"})
+      .Node("QuantizeLinear", {"x", "s", "f"}, {"p"}, {{"saturate", int64_t{0}}})
+      .Node("DequantizeLinear", {"q", "s", "z"}, {"y"});
+  model.Output("q").Output("p").Output("y");
+  const Imported result = ImportModel(model);
+  EXPECT_EQ(result.ResultType(0), "tensor<2x3x4xi4>");
+  EXPECT_EQ(result.ResultType(1), "tensor<2x3x4xf8E4M3FN>");
+  EXPECT_EQ(result.ResultType(2), "tensor<2x3x4xf32>");
+  EXPECT_EQ(ten::ClipOp(result.Only("ten.clip")).max(), 7);
+  ASSERT_EQ(result.Find("q.encode").size(), 2u);
+  EXPECT_EQ(q::EncodeOp(result.Find("q.encode")[0]).rounding(), "down");
+  EXPECT_EQ(q::EncodeOp(result.Find("q.encode")[1]).rounding(), "nearest");
+  EXPECT_FALSE(q::EncodeOp(result.Find("q.encode")[1]).saturate());
+}
+
+// What only floats of 8 bits have: saturate, and round_mode of powers of two.
+TEST(Adapters, CastToFloatsOfEightBits) {
+  const auto cast = [](int64_t to, const NamedValues& more) {
+    NamedValues attributes = more;
+    attributes.push_back({"to", to});
+    return ImportModel(OneNode(25, "Cast", {"x"}, attributes));
+  };
+  const Imported plain = cast(TensorProto::FLOAT8E8M0, {});
+  EXPECT_EQ(q::EncodeOp(plain.Only("q.encode")).rounding(), "up");
+  EXPECT_TRUE(q::EncodeOp(plain.Only("q.encode")).saturate());
+  const Imported given = cast(TensorProto::FLOAT8E8M0,
+                              {{"round_mode", std::string("nearest")}, {"saturate", int64_t{0}}});
+  EXPECT_EQ(q::EncodeOp(given.Only("q.encode")).rounding(), "nearest");
+  EXPECT_FALSE(q::EncodeOp(given.Only("q.encode")).saturate());
+  const Imported wrong = cast(TensorProto::FLOAT8E8M0, {{"round_mode", std::string("sideways")}});
+  EXPECT_TRUE(wrong.HasDiagnostic("round_mode of Cast is \"sideways\""));
+  EXPECT_TRUE(
+      ImportModel(OneNode(25, "Cast", {"x"}, {{"to", int64_t{TensorProto::INT4}}})).ResultType() ==
+      "tensor<2x3x4xi4>");
 }
 
 // The scale of zeros alone is 1.

@@ -92,22 +92,39 @@ TEST(Tensor, TypedFields) {
   EXPECT_EQ(Values(boolean), (std::vector<double>{0, 1, 1}));
 }
 
-TEST(Tensor, HalfBytes) {
+TEST(Tensor, PackedElements) {
   TensorProto numbers = Typed(TensorProto::INT4, {3});
   for (int v : {0x8f, 0x07}) numbers.add_int32_data(v);
   EXPECT_EQ(Values(numbers), (std::vector<double>{-1, -8, 7}));
-  EXPECT_EQ(DecodeTensor(numbers, {})->dtype, DType::kI8);
+  EXPECT_EQ(DecodeTensor(numbers, {})->dtype, DType::kI4);
+  EXPECT_EQ(DecodeTensor(numbers, {})->blob->bytes()[0], std::byte{0xff});
   numbers.set_data_type(TensorProto::UINT4);
   EXPECT_EQ(Values(numbers), (std::vector<double>{15, 8, 7}));
-  EXPECT_EQ(DecodeTensor(numbers, {})->dtype, DType::kU8);
+  EXPECT_EQ(DecodeTensor(numbers, {})->dtype, DType::kU4);
+  numbers.set_data_type(TensorProto::FLOAT4E2M1);
+  EXPECT_EQ(Values(numbers), (std::vector<double>{-6, -0.0, 6}));
   numbers.add_int32_data(0);
   EXPECT_TRUE(absl::IsInvalidArgument(DecodeTensor(numbers, {}).status()));
+  TensorProto quarters = Typed(TensorProto::INT2, {5});
+  for (int v : {0b11100100, 0b10}) quarters.add_int32_data(v);
+  EXPECT_EQ(Values(quarters), (std::vector<double>{0, 1, -2, -1, -2}));
+  quarters.set_data_type(TensorProto::UINT2);
+  EXPECT_EQ(Values(quarters), (std::vector<double>{0, 1, 2, 3, 2}));
+}
+
+TEST(Tensor, FloatsOfEightBits) {
+  TensorProto numbers = Typed(TensorProto::FLOAT8E4M3FN, {2});
+  for (int v : {0x38, 0xfe}) numbers.add_int32_data(v);
+  EXPECT_EQ(Values(numbers), (std::vector<double>{1, -448}));
+  numbers.set_data_type(TensorProto::FLOAT8E5M2FNUZ);
+  EXPECT_EQ(Values(numbers), (std::vector<double>{0.25, -49152}));
+  numbers.set_data_type(TensorProto::FLOAT8E8M0);
+  EXPECT_EQ(Values(numbers), (std::vector<double>{0x1p-71, 0x1p127}));
 }
 
 TEST(Tensor, TypesWithoutCounterpart) {
   for (TensorProto::DataType type :
-       {TensorProto::STRING, TensorProto::COMPLEX64, TensorProto::FLOAT8E4M3FN, TensorProto::UINT2,
-        TensorProto::FLOAT4E2M1}) {
+       {TensorProto::STRING, TensorProto::COMPLEX64, TensorProto::COMPLEX128}) {
     const absl::StatusOr<TensorData> data = DecodeTensor(Typed(type, {1}), {});
     EXPECT_TRUE(absl::IsUnimplemented(data.status()));
     EXPECT_NE(data.status().message().find(OnnxTypeName(type)), std::string::npos) << data.status();
@@ -313,6 +330,20 @@ TEST(TestData, RoundTrip) {
             std::string::npos);
 }
 
+TEST(TestData, NarrowTypes) {
+  Folder folder;
+  for (int d = static_cast<int>(DType::kF8E4M3FN); d < kNumDTypes; ++d) {
+    const auto dtype = static_cast<DType>(d);
+    for (const int64_t count : {0, 1, 2, 3, 4, 5}) {
+      const NamedTensor tensor = Sample(dtype, {count});
+      ASSERT_TRUE(WriteTensorProto(folder / "t.pb", tensor).ok());
+      const absl::StatusOr<NamedTensor> read = ReadTensorProto(folder / "t.pb");
+      ASSERT_TRUE(read.ok()) << read.status();
+      EXPECT_TRUE(SameBytes(*read, tensor)) << Name(dtype) << " " << count;
+    }
+  }
+}
+
 TEST(TestData, ReadsWhatPyTorchWrote) {
   const absl::StatusOr<NamedTensor> input =
       ReadTensorProto(TENON_SOURCE_DIR "/tests/models/bert.eager.ts17/test_data_set_0/input_0.pb");
@@ -345,6 +376,31 @@ std::string NpyFile(const std::string& header, const std::string& data) {
 
 absl::StatusOr<NamedTensor> Parse(const std::string& file) {
   return ParseNpy(std::as_bytes(std::span(file)), nullptr);
+}
+
+// ml_dtypes writes bytes without a type, and integers of 4 bits without a sign above them.
+TEST(Npy, TypesThatNumPyDoesNotHave) {
+  const std::string file =
+      NpyFile("{'descr': '<V1', 'fortran_order': False, 'shape': (2,), }\n", "\x0f\x07");
+  EXPECT_FALSE(Parse(file).ok());
+  const auto as = [&](DType dtype) {
+    return ParseNpy(std::as_bytes(std::span(file)), nullptr, dtype);
+  };
+  const absl::StatusOr<NamedTensor> numbers = as(DType::kI4);
+  ASSERT_TRUE(numbers.ok()) << numbers.status();
+  EXPECT_EQ(numbers->dtype, DType::kI4);
+  EXPECT_EQ(numbers->blob->bytes()[0], std::byte{0xff});
+  EXPECT_EQ(as(DType::kF8E5M2)->blob->bytes()[0], std::byte{0x0f});
+  EXPECT_FALSE(as(DType::kBF16).ok());
+  EXPECT_FALSE(as(DType::kI8).ok());
+  Folder folder;
+  ASSERT_TRUE(WriteNpy(folder / "t.npy", *numbers).ok());
+  EXPECT_EQ(ReadNpy(folder / "t.npy")->dtype, DType::kI8);
+  ASSERT_TRUE(WriteNpy(folder / "t.npy", *as(DType::kF4E2M1FN)).ok());
+  const absl::StatusOr<NamedTensor> floats = ReadNpy(folder / "t.npy");
+  ASSERT_TRUE(floats.ok()) << floats.status();
+  EXPECT_EQ(floats->dtype, DType::kF32);
+  EXPECT_EQ(LoadAsDouble(DType::kF32, floats->blob->bytes().data()), -6);
 }
 
 TEST(Npy, OrdersOfBytesAndAxes) {

@@ -10,11 +10,16 @@ REPO_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fi
 # Names in C++ (`DType::k…`) and in IR text, in the order of enum DType.
 DTYPES = {
     'Bool': 'i1', 'I8': 'i8', 'I16': 'i16', 'I32': 'i32', 'I64': 'i64', 'U8': 'ui8', 'U16': 'ui16', 'U32': 'ui32',
-    'U64': 'ui64', 'F16': 'f16', 'BF16': 'bf16', 'F32': 'f32', 'F64': 'f64',
+    'U64': 'ui64', 'F16': 'f16', 'BF16': 'bf16', 'F32': 'f32', 'F64': 'f64', 'F8E4M3FN': 'f8E4M3FN',
+    'F8E4M3FNUZ': 'f8E4M3FNUZ', 'F8E5M2': 'f8E5M2', 'F8E5M2FNUZ': 'f8E5M2FNUZ', 'F8E8M0FNU': 'f8E8M0FNU',
+    'F4E2M1FN': 'f4E2M1FN', 'I4': 'i4', 'I2': 'i2', 'U4': 'ui4', 'U2': 'ui2',
 }
 _FLOATS = ['F16', 'BF16', 'F32', 'F64']
 _INTS = ['I8', 'I16', 'I32', 'I64', 'U8', 'U16', 'U32', 'U64']
-DTYPE_SETS = {'Float': _FLOATS, 'Int': _INTS, 'Number': _INTS + _FLOATS, 'Index': ['I32', 'I64']}
+_WIDE = ['Bool'] + _INTS + _FLOATS
+# Narrow types are stored, moved and converted, and nothing else computes with them.
+DTYPE_SETS = {'Float': _FLOATS, 'Int': _INTS, 'Number': _INTS + _FLOATS, 'Index': ['I32', 'I64'], 'Wide': _WIDE,
+              'Narrow': [d for d in DTYPES if d not in _WIDE]}
 
 ATTR_KINDS = ['Any', 'Unit', 'Bool', 'I64', 'F32', 'F64', 'Str', 'Enum', 'I64s', 'F32s', 'Dims', 'Type', 'TypeAttr',
               'Elements', 'Symbol']

@@ -35,7 +35,8 @@ KINDS = {
     'Unit': ('unit', 'the name alone'),
     'Any': ('attribute', 'any attribute'),
 }
-SETS = (('number', 'Number', 'numbers'), ('float', 'Float', 'floats'), ('integer', 'Int', 'integers'))
+SETS = (('wide', 'Wide', 'booleans and numbers'), ('number', 'Number', 'numbers'), ('float', 'Float', 'floats'),
+        ('integer', 'Int', 'integers'), ('narrow', 'Narrow', 'narrow types'))
 
 
 def dialects():
@@ -271,6 +272,7 @@ def index_page(all_dialects, data):
       ('tensor', 'all: ' + ', '.join(f'`{t}`' for t in model.DTYPES.values())),
       *[(f'tensor of {words}', ', '.join(f'`{model.DTYPES[d]}`' for d in model.DTYPES if d in model.DTYPE_SETS[key]))
         for _, key, words in SETS]])
+  lines += ['[Narrow types](../../glossary.md#narrow-type) are stored, moved and converted. An op that computes refuses them.', '']
   lines += ['A tensor may have [symbolic](../../glossary.md#symbol) or unknown extents. `tensor<?x8xf32, ["B", ""]>` has the symbol `B`.', '',
             'An optional operand may be absent. An op with two or more operands that are optional or of any number has the attribute',
             '`operandSegmentSizes`, as in MLIR. Text must give it.', '']

@@ -22,7 +22,7 @@ void Fill(Tensor& tensor, std::string_view name, SampleRandom& random) {
   const int64_t last = tensor.shape().empty() ? 1 : std::max<int64_t>(tensor.shape().back(), 1);
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     double value = 0;
-    if (IsFloat(dtype)) {
+    if (HoldsFloats(dtype)) {
       value = 2 * random.Uniform() - 1;
     } else if (ContainsIgnoringCase(name, "mask")) {
       value = 1;
@@ -147,7 +147,9 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
           fmt::format("--input names '{}', which the model has not (there are: {})", name, known));
     }
     if (file.ends_with(".npy")) {
-      TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, ReadNpy(file, options.limits.library));
+      const DType dtype = entry.argument(static_cast<unsigned>(slot)).type().dtype();
+      TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
+                             ReadNpy(file, options.limits.library, dtype));
       c.inputs[slot] = tools::ToTensor(read);
     } else {
       TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,

@@ -47,6 +47,8 @@ class Export {
 
   absl::Status LowerOne(Operation& op) {
     ++lowered_;
+    Lowering checked(op, opset_, dims_);
+    if (!HasElementTypes(checked)) return checked.status();
     if (microsoft_) {
       Lowering lowering(op, opset_, dims_);
       if (LowerMicrosoft(lowering)) return lowering.status();

@@ -114,12 +114,51 @@ void MatMul(Lowering& l, const ten::MatmulOp& op) {
   l.Done(l.Node("MatMul", {a, b}));
 }
 
+// ONNX's Cast to an integer rounds down and keeps the lowest bits.
+void EncodeInt(Lowering& l, const q::EncodeOp& op) {
+  const auto attrs = op.attrs();
+  Value x = op.x();
+  const DType from = x.type().dtype();
+  if (IsFloat(from) && attrs.rounding == "up")
+    return l.Fail("Cast to an integer does not round away from zero");
+  if (IsFloat(from) && attrs.rounding == "nearest") x = l.Node("Round", {x});
+  if (attrs.saturate) {
+    const int bits = BitsOf(attrs.to);
+    const double low = HoldsSigned(attrs.to) ? -std::ldexp(1.0, bits - 1) : 0;
+    x = l.Node("Clip", {x, l.Scalar(from, low), l.Scalar(from, low + std::ldexp(1.0, bits) - 1)});
+  }
+  l.Done(Cast(l, x, attrs.to));
+}
+
+void Encode(Lowering& l, const q::EncodeOp& op) {
+  const auto attrs = op.attrs();
+  if (IsNarrowInt(attrs.to)) return EncodeInt(l, op);
+  const bool any_rounding = attrs.to == DType::kF8E8M0FNU;
+  if (!any_rounding && attrs.rounding != "nearest")
+    return l.Fail("Cast to a float rounds to the nearest number");
+  Lowering::Attrs cast = {{"to", l.Int(OnnxTypeOf(attrs.to))}};
+  if (any_rounding) cast.push_back({"round_mode", l.Str(attrs.rounding)});
+  if (attrs.to != DType::kF4E2M1FN) cast.push_back({"saturate", l.Int(attrs.saturate ? 1 : 0)});
+  l.Done(l.Node("Cast", {op.x()}, cast));
+}
+
 void QuantizedLinear(Lowering& l, const q::LinearOp& op) {
   const Value sums = l.Node("MatMulInteger", {op.x(), op.w(), op.x_zero(), op.w_zero()});
   l.Done(op->result().type().dtype() == DType::kI32 ? sums : Cast(l, sums, DType::kF32));
 }
 
 }  // namespace
+
+bool HasElementTypes(Lowering& l) {
+  const auto has = [&](Type type) {
+    return !type.is_any_tensor() || l.Needs(OldestOpset(type.dtype()), Name(type.dtype()));
+  };
+  for (const OpOperand& operand : l.op().operands())
+    if (!has(operand.get().type())) return false;
+  for (unsigned i = 0; i < l.op().num_results(); ++i)
+    if (!has(l.op().result(i).type())) return false;
+  return true;
+}
 
 bool LowerElementwise(Lowering& l) {
   Operation& op = l.op();
@@ -132,6 +171,12 @@ bool LowerElementwise(Lowering& l) {
       return true;
     case ten::CastOp::kId:
       l.Done(Cast(l, l.operand(0), ten::CastOp(&op).to()));
+      return true;
+    case q::DecodeOp::kId:
+      l.Done(Cast(l, l.operand(0), q::DecodeOp(&op).to()));
+      return true;
+    case q::EncodeOp::kId:
+      Encode(l, q::EncodeOp(&op));
       return true;
     case ten::BitcastOp::kId:
       if (l.Needs(26, "BitCast")) {

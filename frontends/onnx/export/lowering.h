@@ -89,6 +89,9 @@ class Lowering {
   absl::Status status_;
 };
 
+// False, after an error, if the opset lacks the element type of an operand or a result.
+bool HasElementTypes(Lowering& lowering);
+
 // Each lowers the operations of its part. False if the operation is not one of them.
 bool LowerElementwise(Lowering& lowering);
 bool LowerMovement(Lowering& lowering);

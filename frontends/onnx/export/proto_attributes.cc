@@ -86,7 +86,7 @@ void SetTensor(Attribute elements, TensorProto& proto) {
   const Type type = elements.type();
   proto.set_data_type(OnnxTypeOf(type.dtype()));
   for (const DimExpr dim : type.dims()) proto.add_dims(dim.constant());
-  const std::shared_ptr<const Blob> blob = elements.DenseBlob();
+  const std::shared_ptr<const Blob> blob = OnnxBytes(type.dtype(), elements.DenseBlob());
   const std::span<const std::byte> bytes = blob->bytes();
   proto.set_raw_data(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }

@@ -53,7 +53,8 @@ std::string FieldHead(int number, uint64_t size) {
 }
 
 int64_t BytesOf(Attribute value) {
-  return value.type().num_elements() * static_cast<int64_t>(SizeOf(value.type().dtype()));
+  return static_cast<int64_t>(
+      OnnxByteSize(value.type().dtype(), static_cast<size_t>(value.type().num_elements())));
 }
 
 // An initializer without its bytes.
@@ -95,7 +96,7 @@ std::string Serialized(const google::protobuf::MessageLite& message) {
 }
 
 absl::Status WriteBytes(Attribute value, TextSink sink) {
-  const std::shared_ptr<const Blob> blob = value.DenseBlob();
+  const std::shared_ptr<const Blob> blob = OnnxBytes(value.type().dtype(), value.DenseBlob());
   const std::string_view bytes(reinterpret_cast<const char*>(blob->bytes().data()), blob->size());
   TENON_RETURN_IF_ERROR(sink(bytes));
   blob->DropPages();
