@@ -13,6 +13,11 @@ namespace tenon::onnx {
 #define TENON_MICROSOFT_ADAPTER(Op) absl::Status ImportMicrosoft##Op(Node& node);
 #include "frontends/onnx/microsoft_adapters.def"
 #undef TENON_MICROSOFT_ADAPTER
+namespace ml {
+#define TENON_ML_ADAPTER(Op) absl::Status ImportMl##Op(Node& node);
+#include "frontends/onnx/ml_adapters.def"
+#undef TENON_ML_ADAPTER
+}  // namespace ml
 
 namespace {
 
@@ -33,6 +38,12 @@ constexpr Entry kMicrosoft[] = {
 #undef TENON_MICROSOFT_ADAPTER
 };
 
+constexpr Entry kMl[] = {
+#define TENON_ML_ADAPTER(Op) {#Op, ml::ImportMl##Op},
+#include "frontends/onnx/ml_adapters.def"
+#undef TENON_ML_ADAPTER
+};
+
 constexpr Entry kOneToOne[] = {
 #define TENON_ONNX_ONE_TO_ONE(Op, name) \
   {#Op, [](Node& node) { return ImportOneToOne(node, name); }},
@@ -46,7 +57,7 @@ constexpr bool IsSorted(std::span<const Entry> entries) {
   }
   return true;
 }
-static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kOneToOne));
+static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kMl) && IsSorted(kOneToOne));
 
 AdapterFn Find(std::span<const Entry> entries, std::string_view op_type) {
   const auto it = std::lower_bound(
@@ -63,6 +74,8 @@ AdapterFn FindAdapter(std::string_view op_type) {
 }
 
 AdapterFn FindMicrosoftAdapter(std::string_view op_type) { return Find(kMicrosoft, op_type); }
+
+AdapterFn FindMlAdapter(std::string_view op_type) { return Find(kMl, op_type); }
 
 int64_t MinOpset(std::string_view op_type) {
   static constexpr std::pair<std::string_view, int64_t> kSince[] = {

@@ -26,6 +26,8 @@ inline constexpr int64_t kNewestOpset = 28;
 AdapterFn FindAdapter(std::string_view op_type);
 // Returns the adapter of an op of the domain com.microsoft; null if there is none.
 AdapterFn FindMicrosoftAdapter(std::string_view op_type);
+// Returns the adapter of an op of the domain ai.onnx.ml; null if there is none.
+AdapterFn FindMlAdapter(std::string_view op_type);
 // Returns all op types of the standard domain that have an adapter, sorted.
 std::vector<std::string_view> AdaptedOps();
 

@@ -92,8 +92,13 @@ absl::StatusOr<OwnedOp> GraphImporter::Run() {
 absl::Status GraphImporter::ReadOpsets() {
   for (const onnxpb::OperatorSetIdProto& opset : model_.opset_import()) {
     const std::string domain(DomainOf(opset.domain()));
-    if (!main_.opsets.emplace(domain, opset.version()).second) {
-      return Error(file_location_, fmt::format("the model imports the opset \"{}\" twice", domain));
+    // Some writers repeat an import.
+    const auto [known, is_new] = main_.opsets.emplace(domain, opset.version());
+    if (!is_new && known->second != opset.version()) {
+      return Error(file_location_,
+                   fmt::format("the model imports the opset \"{}\" as version {} and as {} "
+                               "(expected one version)",
+                               domain, known->second, opset.version()));
     }
   }
   if (main_.opsets.empty()) return Error(file_location_, "the model imports no opset");
@@ -370,7 +375,8 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
   const OpInfo* registered =
       domain.empty() ? nullptr : context_.FindOp(fmt::format("{}.{}", domain, node.op_type()));
   const bool microsoft = domain == "com.microsoft" && registered == nullptr;
-  if (!domain.empty() && !microsoft && registered == nullptr)
+  const bool ml = domain == "ai.onnx.ml" && registered == nullptr;
+  if (!domain.empty() && !microsoft && !ml && registered == nullptr)
     return node.Opaque(
         fmt::format("{} has no counterpart: domain {} is not known", node.op_type(), domain),
         "ONNX's operators, those of com.microsoft, or an Extension that "
@@ -388,12 +394,13 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
     }
   }
   if (registered != nullptr) return ImportRegistered(node, *registered);
-  const AdapterFn adapter =
-      microsoft ? FindMicrosoftAdapter(node.op_type()) : FindAdapter(node.op_type());
+  const AdapterFn adapter = microsoft ? FindMicrosoftAdapter(node.op_type())
+                            : ml      ? FindMlAdapter(node.op_type())
+                                      : FindAdapter(node.op_type());
   if (adapter == nullptr)
     return node.Opaque(fmt::format("{} has no counterpart", node.op_type()),
                        "an operator of docs/reference/onnx-operators.md");
-  if (microsoft) return adapter(node);
+  if (microsoft || ml) return adapter(node);
   if (const int64_t since = MinOpset(node.op_type()); node.version() < since) {
     return node.Unsupported(fmt::format("{} of opset {}", node.op_type(), node.version()),
                             fmt::format("opset {} or newer", since));

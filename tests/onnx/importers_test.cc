@@ -20,6 +20,12 @@ constexpr const char* kMicrosoft[] = {
 #undef TENON_MICROSOFT_ADAPTER
 };
 
+constexpr const char* kMl[] = {
+#define TENON_ML_ADAPTER(Op) #Op,
+#include "frontends/onnx/ml_adapters.def"
+#undef TENON_ML_ADAPTER
+};
+
 class Importers : public ::testing::Environment {
  public:
   void TearDown() override {
@@ -31,6 +37,10 @@ class Importers : public ::testing::Environment {
     for (const std::string_view op : kMicrosoft) {
       EXPECT_TRUE(ImportedOps().contains("com.microsoft." + std::string(op)))
           << "no test imports the operator com.microsoft." << op;
+    }
+    for (const std::string_view op : kMl) {
+      EXPECT_TRUE(ImportedOps().contains("ai.onnx.ml." + std::string(op)))
+          << "no test imports the operator ai.onnx.ml." << op;
     }
   }
 };

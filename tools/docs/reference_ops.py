@@ -290,7 +290,8 @@ def index_page(all_dialects, data):
 
 # ---- ONNX -----------------------------------------------------------------------------------------------------------
 
-DOMAINS = {'standard': ('op_adapters.def', 'Import'), 'com.microsoft': ('microsoft_adapters.def', 'ImportMicrosoft')}
+DOMAINS = {'standard': ('op_adapters.def', 'Import'), 'com.microsoft': ('microsoft_adapters.def', 'ImportMicrosoft'),
+           'ai.onnx.ml': ('ml_adapters.def', 'ImportMl')}
 
 
 class Onnx:
@@ -353,6 +354,10 @@ class Onnx:
     lines += ['## Operators of com.microsoft', '', "ONNX Runtime's optimizers and quantizers write these operators.", '']
     lines += md.table(['operator', 'becomes'],
                       [(f'`{name}`', self.links(made)) for name, made in sorted(self.adapted['com.microsoft'].items())])
+    lines += ['## Operators of ai.onnx.ml', '',
+              'Converters of scikit-learn, LightGBM and the like write these operators. Labels are integers.', '']
+    lines += md.table(['operator', 'becomes'],
+                      [(f'`{name}`', self.links(made)) for name, made in sorted(self.adapted['ai.onnx.ml'].items())])
     return lines
 
   def links(self, made):
