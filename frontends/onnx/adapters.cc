@@ -19,6 +19,11 @@ namespace tenon::onnx {
 #define TENON_TRAINING_ADAPTER(Op) absl::Status ImportTraining##Op(Node& node);
 #include "frontends/onnx/training_adapters.def"
 #undef TENON_TRAINING_ADAPTER
+namespace ml {
+#define TENON_ML_ADAPTER(Op) absl::Status ImportMl##Op(Node& node);
+#include "frontends/onnx/ml_adapters.def"
+#undef TENON_ML_ADAPTER
+}  // namespace ml
 
 namespace {
 
@@ -51,6 +56,12 @@ constexpr Entry kTraining[] = {
 #undef TENON_TRAINING_ADAPTER
 };
 
+constexpr Entry kMl[] = {
+#define TENON_ML_ADAPTER(Op) {#Op, ml::ImportMl##Op},
+#include "frontends/onnx/ml_adapters.def"
+#undef TENON_ML_ADAPTER
+};
+
 constexpr Entry kOneToOne[] = {
 #define TENON_ONNX_ONE_TO_ONE(Op, name) \
   {#Op, [](Node& node) { return ImportOneToOne(node, name); }},
@@ -64,8 +75,8 @@ constexpr bool IsSorted(std::span<const Entry> entries) {
   }
   return true;
 }
-static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kOneToOne) &&
-              IsSorted(kPreview) && IsSorted(kTraining));
+static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kMl) &&
+              IsSorted(kOneToOne) && IsSorted(kPreview) && IsSorted(kTraining));
 
 // Domains other than the standard one.
 struct Domain {
@@ -73,6 +84,7 @@ struct Domain {
   std::span<const Entry> entries;
 };
 constexpr Domain kDomains[] = {
+    {"ai.onnx.ml", kMl},
     {"ai.onnx.preview", kPreview},
     {"ai.onnx.preview.training", kTraining},
     {"com.microsoft", kMicrosoft},

@@ -127,8 +127,13 @@ absl::StatusOr<OwnedOp> GraphImporter::Run(std::map<std::string, Type>* types) {
 absl::Status GraphImporter::ReadOpsets() {
   for (const onnxpb::OperatorSetIdProto& opset : model_.opset_import()) {
     const std::string domain(DomainOf(opset.domain()));
-    if (!main_.opsets.emplace(domain, opset.version()).second) {
-      return Error(file_location_, fmt::format("the model imports the opset \"{}\" twice", domain));
+    // Some writers repeat an import.
+    const auto [known, is_new] = main_.opsets.emplace(domain, opset.version());
+    if (!is_new && known->second != opset.version()) {
+      return Error(file_location_,
+                   fmt::format("the model imports the opset \"{}\" as version {} and as {} "
+                               "(expected one version)",
+                               domain, known->second, opset.version()));
     }
   }
   if (main_.opsets.empty()) return Error(file_location_, "the model imports no opset");

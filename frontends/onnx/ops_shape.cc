@@ -112,10 +112,13 @@ absl::Status ImportSqueeze(Node& node) {
       }
     }
   } else {
+    // The rank of the result must not depend on a run, so extents that only a run tells are kept.
     for (DimExpr dim : dims) {
       if (!dim.is_constant()) {
-        return node.Unsupported("Squeeze without axes of an input with unknown dimensions",
-                                "axes, or known dimensions");
+        EmitWarning(node.context(), node.location(),
+                    fmt::format("Squeeze without axes keeps the dimension \"{}\", also where it is "
+                                "1 in a run (expected axes)",
+                                dim.text()));
       }
       if (!dim.is_constant(1)) kept.push_back(dim);
     }

@@ -18,13 +18,14 @@ import zlib
 import case as cases
 import ops_elementwise
 import ops_microsoft
+import ops_ml
 import ops_movement
 import ops_nn
 import ops_recurrent
 import ops_control
 
 GENERATORS = {}
-for module in (ops_elementwise, ops_movement, ops_nn, ops_recurrent, ops_control, ops_microsoft):
+for module in (ops_elementwise, ops_movement, ops_nn, ops_recurrent, ops_control, ops_microsoft, ops_ml):
     GENERATORS.update(module.GENERATORS)
 
 TOLERANCES = {"float": [], "half": ["--rtol=2e-2", "--atol=2e-3"], "rounded": ["--atol=1"]}

@@ -144,6 +144,16 @@ TEST(Adapters, Recurrent) {
   EXPECT_TRUE(op.lengths());
 }
 
+// A state of known batch size says that of X, which a run checks.
+TEST(Adapters, RecurrentTakesTheBatchSizeOfItsState) {
+  ModelBuilder model(14);
+  model.Input("x", {"S", "B", 3}).Input("w", {1, 20, 3}).Input("r", {1, 20, 5});
+  model.Input("h", {1, 1, 5}).Input("c", {1, 1, 5});
+  model.Node("LSTM", {"x", "w", "r", "", "", "h", "c"}, {"y"}, {{"hidden_size", int64_t{5}}});
+  model.Output("y");
+  EXPECT_EQ(ImportModel(model).ResultType(), R"(tensor<?x1x1x5xf32, ["S", "", "", ""]>)");
+}
+
 // What has no counterpart stays an ONNX operation.
 TEST(Adapters, RecurrentUnsupported) {
   for (const auto& [name, value] : NamedValues{{"clip", 3.0f}, {"input_forget", int64_t{1}}}) {

@@ -118,6 +118,29 @@ TEST(MicrosoftAdapters, ProductsOfBytesAsFloats) {
   EXPECT_EQ(Import(weights).Find("q.linear").size(), 1u);
 }
 
+// Weights lie [directions, inputs, gates * hidden], with scales of directions or of columns.
+TEST(MicrosoftAdapters, LstmOfBytes) {
+  const auto model = [](const std::vector<Dim>& scale, const char* name) {
+    ModelBuilder made(17);
+    made.Input("x", {"S", "B", 3}).Input("w", {2, 3, 20}, TensorProto::INT8);
+    made.Input("r", {2, 5, 20}, TensorProto::INT8).Input("s", scale);
+    made.Input("z", scale, TensorProto::INT8);
+    made.Node("DynamicQuantizeLSTM", {"x", "w", "r", "", "", "", "", "", name, "z", name, "z"},
+              {"y", "h"},
+              {{"hidden_size", int64_t{5}}, {"direction", std::string("bidirectional")}});
+    made.Output("y").Output("h");
+    return Import(made);
+  };
+  for (const std::vector<Dim>& scale : {std::vector<Dim>{2}, std::vector<Dim>{2, 20}}) {
+    const Imported lstm = model(scale, "s");
+    EXPECT_EQ(lstm.ResultType(0), R"(tensor<?x2x?x5xf32, ["S", "", "B", ""]>)");
+    EXPECT_EQ(lstm.ResultType(1), R"(tensor<2x?x5xf32, ["", "B", ""]>)");
+    EXPECT_EQ(lstm.Find("nn.recurrence").size(), 2u);
+  }
+  EXPECT_TRUE(model({2}, "").HasDiagnostic("error: input 8 of DynamicQuantizeLSTM is missing"));
+  EXPECT_TRUE(model({2, 20, 1}, "s").HasDiagnostic("is tensor<2x20x1xf32>, expected rank 1 or 2"));
+}
+
 // As ONNX Runtime does, which the arithmetic by itself would broadcast.
 TEST(MicrosoftAdapters, ScalesAreOneNumber) {
   for (const char* name : {"QLinearSigmoid", "QLinearGlobalAveragePool"}) {

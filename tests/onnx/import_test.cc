@@ -26,6 +26,20 @@ TEST(Import, NamesAndSymbols) {
   EXPECT_NE(text.find(R"(tensor<?x4xf32, ["mask.d0", ""]>)"), std::string::npos) << text;
 }
 
+// Exporters write them for extents that they do not know. Equal ones are not equal extents.
+TEST(Import, PlaceholdersAreNoSymbols) {
+  for (const char* name : {"?", "", "None", "-1", "7", "unk__12", "unk", " "}) {
+    ModelBuilder model(13);
+    model.Input("x", {name, name}).Node("Relu", {"x"}, {"y"}).Output("y");
+    EXPECT_EQ(ImportModel(model).ResultType(), R"(tensor<?x?xf32, ["x.d0", "x.d1"]>)") << name;
+  }
+  for (const char* name : {"N", "batch?", "unk__batch", "d7", "7 * n"}) {
+    ModelBuilder model(13);
+    model.Input("x", {name, name}).Node("Relu", {"x"}, {"y"}).Output("y");
+    EXPECT_EQ(ImportModel(model).ResultType().find("x.d0"), std::string::npos) << name;
+  }
+}
+
 TEST(Import, NewNamesDifferFromDeclaredOnes) {
   ModelBuilder model(17);
   model.Input("x", {"", 4}).Input("y", {"x.d0", 4});

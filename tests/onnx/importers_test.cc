@@ -27,6 +27,12 @@ constexpr const char* kOthers[] = {
 #undef TENON_TRAINING_ADAPTER
 };
 
+constexpr const char* kMl[] = {
+#define TENON_ML_ADAPTER(Op) #Op,
+#include "frontends/onnx/ml_adapters.def"
+#undef TENON_ML_ADAPTER
+};
+
 class Importers : public ::testing::Environment {
  public:
   void TearDown() override {
@@ -37,6 +43,10 @@ class Importers : public ::testing::Environment {
     }
     for (const char* op : kOthers) {
       EXPECT_TRUE(ImportedOps().contains(op)) << "no test imports the operator " << op;
+    }
+    for (const std::string_view op : kMl) {
+      EXPECT_TRUE(ImportedOps().contains("ai.onnx.ml." + std::string(op)))
+          << "no test imports the operator ai.onnx.ml." << op;
     }
   }
 };

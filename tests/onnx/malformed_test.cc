@@ -40,6 +40,17 @@ TEST(Malformed, Truncated) {
             std::string::npos);
 }
 
+TEST(Malformed, OpsetsOfTwoVersions) {
+  for (const int64_t second : {13, 14}) {
+    ModelBuilder model(13);
+    model.Input("x", {2}).Node("Relu", {"x"}, {"y"}).Output("y");
+    model.model().add_opset_import()->set_version(second);
+    const Imported result = ImportModel(model);
+    EXPECT_EQ(result.status.ok(), second == 13);
+    EXPECT_EQ(result.HasDiagnostic("imports the opset \"\" as version 13 and as 14"), second != 13);
+  }
+}
+
 TEST(Malformed, NoOpset) {
   ModelBuilder model = AddModel();
   model.model().clear_opset_import();

@@ -293,6 +293,7 @@ def index_page(all_dialects, data):
 # ---- ONNX -----------------------------------------------------------------------------------------------------------
 
 DOMAINS = {'standard': ('op_adapters.def', 'Import'), 'com.microsoft': ('microsoft_adapters.def', 'ImportMicrosoft'),
+           'ai.onnx.ml': ('ml_adapters.def', 'ImportMl'),
            'ai.onnx.preview': ('preview_adapters.def', 'ImportPreview'),
            'ai.onnx.preview.training': ('training_adapters.def', 'ImportTraining')}
 
@@ -357,6 +358,10 @@ class Onnx:
     lines += ['## Operators of com.microsoft', '', "ONNX Runtime's optimizers and quantizers write these operators.", '']
     lines += md.table(['operator', 'becomes'],
                       [(f'`{name}`', self.links(made)) for name, made in sorted(self.adapted['com.microsoft'].items())])
+    lines += ['## Operators of ai.onnx.ml', '',
+              'Converters of scikit-learn, LightGBM and the like write these operators. Labels are integers.', '']
+    lines += md.table(['operator', 'becomes'],
+                      [(f'`{name}`', self.links(made)) for name, made in sorted(self.adapted['ai.onnx.ml'].items())])
     lines += ['## Previews of ONNX', '', 'ONNX may change these operators. Those of `ai.onnx.preview.training` are one step of an optimizer each.', '']
     lines += md.table(['operator', 'becomes'],
                       [(f'`{domain}.{name}`', self.links(made)) for domain in ('ai.onnx.preview', 'ai.onnx.preview.training')

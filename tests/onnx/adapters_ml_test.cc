@@ -1,0 +1,222 @@
+// Operators of the domain ai.onnx.ml.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "frontends/onnx/onnx.pb.h"
+#include "ir/dialect/ten_ops.h"
+#include "tests/onnx/one_node.h"
+
+namespace tenon::onnx {
+namespace {
+
+using onnxpb::AttributeProto;
+using onnxpb::TensorProto;
+using FloatList = std::vector<float>;
+using IntList = std::vector<int64_t>;
+
+Imported ImportMl(ModelBuilder model, int64_t version = 3) {
+  for (onnxpb::NodeProto& node : *model.graph().mutable_node()) node.set_domain("ai.onnx.ml");
+  onnxpb::OperatorSetIdProto& opset = *model.model().add_opset_import();
+  opset.set_domain("ai.onnx.ml");
+  opset.set_version(version);
+  return ImportModel(model);
+}
+
+ModelBuilder OfRows(const std::string& op_type, const NamedValues& attributes,
+                    const Names& outputs = {"out"}, int32_t type = TensorProto::FLOAT) {
+  ModelBuilder model(18);
+  model.Input("x", {"N", 3}, type).Node(op_type, {"x"}, outputs, attributes, "the_node");
+  for (const std::string& output : outputs) {
+    if (!output.empty()) model.Output(output);
+  }
+  return model;
+}
+
+void AddStrings(ModelBuilder& model, const std::string& name, const Names& values) {
+  AttributeProto& attribute = *model.graph().mutable_node(0)->add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::STRINGS);
+  for (const std::string& value : values) attribute.add_strings(value);
+}
+
+TEST(MlAdapters, Preprocessing) {
+  EXPECT_EQ(
+      ImportMl(OfRows("Scaler", {{"offset", FloatList{1, 2, 3}}, {"scale", FloatList{2}}})).Ops(),
+      "ten.sub ten.mul");
+  EXPECT_TRUE(ImportMl(OfRows("Scaler", {{"offset", FloatList{1, 2}}}))
+                  .HasDiagnostic("error: offset of Scaler has 2 elements, expected 1 or 3"));
+  for (const char* norm : {"MAX", "L1", "L2"}) {
+    const Imported made = ImportMl(OfRows("Normalizer", {{"norm", std::string(norm)}}));
+    EXPECT_EQ(made.ResultType(), R"(tensor<?x3xf32, ["N", ""]>)") << norm;
+  }
+  EXPECT_TRUE(ImportMl(OfRows("Normalizer", {{"norm", std::string("L3")}}))
+                  .HasDiagnostic("Normalizer has the norm L3 (expected MAX, L1 or L2)"));
+  EXPECT_EQ(ImportMl(OfRows("Binarizer", {{"threshold", 0.5f}})).Ops(), "ten.greater ten.cast");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(ImportMl(OfRows("Imputer", {{"imputed_value_floats", FloatList{1, 2, 3}},
+                                        {"replaced_value_float", nan}}))
+                .Ops(),
+            "ten.is_nan ten.where");
+  const Imported one_hot = ImportMl(
+      OfRows("OneHotEncoder", {{"cats_int64s", IntList{4, 5}}}, {"out"}, TensorProto::INT64));
+  EXPECT_EQ(one_hot.ResultType(), R"(tensor<?x3x2xf32, ["N", "", ""]>)");
+  EXPECT_EQ(ImportMl(OfRows("FeatureVectorizer", {{"inputdimensions", IntList{3}}})).ResultType(),
+            R"(tensor<?x3xf32, ["N", ""]>)");
+
+  ModelBuilder picked(18);
+  picked.Input("x", {"N", 3}).Input("i", {1, 2}, TensorProto::INT64);
+  picked.Node("ArrayFeatureExtractor", {"x", "i"}, {"out"}).Output("out");
+  EXPECT_EQ(ImportMl(picked).ResultType(), R"(tensor<?x2xf32, ["N", ""]>)");
+}
+
+TEST(MlAdapters, LabelEncoder) {
+  const NamedValues numbers = {{"keys_int64s", IntList{1, 2}},
+                               {"values_floats", FloatList{0.5, 1.5}}};
+  const Imported made = ImportMl(OfRows("LabelEncoder", numbers, {"out"}, TensorProto::INT64));
+  EXPECT_EQ(made.ResultType(), R"(tensor<?x3xf32, ["N", ""]>)");
+  EXPECT_TRUE(ImportMl(OfRows("LabelEncoder", numbers))
+                  .HasDiagnostic("error: LabelEncoder has keys of i64, got tensor<?x3xf32"));
+  EXPECT_TRUE(ImportMl(OfRows("LabelEncoder", {{"keys_int64s", IntList{1}},
+                                               {"values_floats", FloatList{0.5, 1.5}}}))
+                  .HasDiagnostic("error: LabelEncoder has 1 keys and 2 values"));
+  ModelBuilder words = OfRows("LabelEncoder", {{"values_floats", FloatList{1}}});
+  AddStrings(words, "keys_strings", {"a"});
+  EXPECT_NE(ImportMl(words).Only("onnx.ai.onnx.ml.LabelEncoder"), nullptr);
+}
+
+TEST(MlAdapters, LinearModels) {
+  const FloatList weights = {1, 2, 3, 4, 5, 6};
+  const Imported two = ImportMl(OfRows(
+      "LinearRegressor",
+      {{"targets", int64_t{2}}, {"coefficients", weights}, {"intercepts", FloatList{1, 2}}}));
+  EXPECT_EQ(two.ResultType(), R"(tensor<?x2xf32, ["N", ""]>)");
+  EXPECT_EQ(two.Ops(), "ten.matmul ten.add");
+  EXPECT_TRUE(ImportMl(OfRows("LinearRegressor", {{"coefficients", weights}}))
+                  .HasDiagnostic("error: LinearRegressor has 6 coefficients a result"));
+
+  const NamedValues classifier = {{"coefficients", weights},
+                                  {"intercepts", FloatList{1, 2}},
+                                  {"post_transform", std::string("SOFTMAX")}};
+  NamedValues labelled = classifier;
+  labelled.emplace_back("classlabels_ints", IntList{3, 4});
+  const Imported labels = ImportMl(OfRows("LinearClassifier", labelled, {"label", "scores"}));
+  EXPECT_EQ(labels.ResultType(0), R"(tensor<?xi64, ["N"]>)");
+  EXPECT_EQ(labels.ResultType(1), R"(tensor<?x2xf32, ["N", ""]>)");
+  // Labels of strings are needed only where they are read.
+  ModelBuilder scores = OfRows("LinearClassifier", classifier, {"", "scores"});
+  AddStrings(scores, "classlabels_strings", {"a", "b"});
+  EXPECT_EQ(ImportMl(scores).Find("nn.softmax").size(), 1u);
+  ModelBuilder words = OfRows("LinearClassifier", classifier, {"label", "scores"});
+  AddStrings(words, "classlabels_strings", {"a", "b"});
+  EXPECT_NE(ImportMl(words).Only("onnx.ai.onnx.ml.LinearClassifier"), nullptr);
+
+  for (const char* kernel : {"LINEAR", "POLY", "RBF", "SIGMOID"}) {
+    const Imported made = ImportMl(OfRows("SVMRegressor", {{"n_supports", int64_t{2}},
+                                                           {"support_vectors", weights},
+                                                           {"coefficients", FloatList{1, 2}},
+                                                           {"rho", FloatList{0.5}},
+                                                           {"kernel_params", FloatList{0.5, 1, 2}},
+                                                           {"kernel_type", std::string(kernel)}}));
+    EXPECT_EQ(made.ResultType(), R"(tensor<?x1xf32, ["N", ""]>)") << kernel;
+  }
+}
+
+// Node 0 has two leaves below it; `changes` replace attributes.
+Imported ImportTree(const NamedValues& changes, const Names& modes = {"BRANCH_LEQ", "LEAF", "LEAF"},
+                    bool classifier = false) {
+  const std::string part = classifier ? "class" : "target";
+  NamedValues attributes = {
+      {"nodes_treeids", IntList{0, 0, 0}},     {"nodes_nodeids", IntList{0, 1, 2}},
+      {"nodes_featureids", IntList{2, 0, 0}},  {"nodes_values", FloatList{0.5, 0, 0}},
+      {"nodes_truenodeids", IntList{1, 0, 0}}, {"nodes_falsenodeids", IntList{2, 0, 0}},
+      {part + "_treeids", IntList{0, 0}},      {part + "_nodeids", IntList{1, 2}},
+      {part + "_ids", IntList{0, 0}},          {part + "_weights", FloatList{1, 2}}};
+  for (const auto& [name, value] : changes) {
+    const auto it = std::find_if(attributes.begin(), attributes.end(),
+                                 [&](const auto& entry) { return entry.first == name; });
+    if (it != attributes.end()) attributes.erase(it);
+    attributes.emplace_back(name, value);
+  }
+  ModelBuilder model = classifier
+                           ? OfRows("TreeEnsembleClassifier", attributes, {"label", "scores"})
+                           : OfRows("TreeEnsembleRegressor", attributes);
+  AddStrings(model, "nodes_modes", modes);
+  return ImportMl(model);
+}
+
+TEST(MlAdapters, Trees) {
+  EXPECT_EQ(ImportTree({}).ResultType(), R"(tensor<?x1xf32, ["N", ""]>)");
+  EXPECT_EQ(ImportTree({}).Find("ten.where").size(), 1u);  // one level
+  const Imported labels = ImportTree({{"classlabels_int64s", IntList{7, 8}}},
+                                     {"BRANCH_GT", "LEAF", "LEAF"}, /*classifier=*/true);
+  EXPECT_EQ(labels.ResultType(0), R"(tensor<?xi64, ["N"]>)");
+  EXPECT_EQ(labels.ResultType(1), R"(tensor<?x2xf32, ["N", ""]>)");
+  for (const char* how : {"SUM", "AVERAGE", "MIN", "MAX"}) {
+    EXPECT_TRUE(ImportTree({{"aggregate_function", std::string(how)}}).status.ok()) << how;
+  }
+}
+
+TEST(MlAdapters, WrongTrees) {
+  const struct {
+    NamedValues changes;
+    const char* message;
+  } cases[] = {
+      {{{"nodes_treeids", IntList{0, 0}}}, "nodes_treeids of TreeEnsembleRegressor has 2 elements"},
+      {{{"nodes_truenodeids", IntList{9, 0, 0}}}, "TreeEnsembleRegressor has no node 9 of tree 0"},
+      {{{"nodes_truenodeids", IntList{0, 0, 0}}},
+       "node 0 of a tree of TreeEnsembleRegressor is below"},
+      {{{"nodes_nodeids", IntList{0, 1, 1}}}, "TreeEnsembleRegressor has node 1 of tree 0 twice"},
+      {{{"nodes_featureids", IntList{3, 0, 0}}}, "TreeEnsembleRegressor compares feature 3"},
+      {{{"nodes_featureids", IntList{-1, 0, 0}}}, "compares feature -1 (expected 0 or more)"},
+      {{{"target_ids", IntList{0, 1}}}, "has the target 1 (expected 0 to 0)"},
+      {{{"target_nodeids", IntList{1, 5}}}, "TreeEnsembleRegressor has no node 5 of tree 0"},
+      {{{"n_targets", int64_t{0}}}, "(expected 0 to -1)"},
+      {{{"base_values", FloatList{1, 2, 3}}},
+       "base_values of TreeEnsembleRegressor has 3 elements"},
+      {{{"aggregate_function", std::string("MEAN")}}, "has the aggregate_function MEAN"},
+      {{{"post_transform", std::string("EXP")}}, "has the post_transform EXP"},
+  };
+  for (const auto& [changes, message] : cases) {
+    const Imported result = ImportTree(changes);
+    EXPECT_FALSE(result.status.ok()) << message;
+    EXPECT_TRUE(result.HasDiagnostic(message)) << message;
+  }
+  EXPECT_TRUE(
+      ImportTree({}, {"BRANCH_NO", "LEAF", "LEAF"}).HasDiagnostic("has the mode BRANCH_NO"));
+  EXPECT_TRUE(ImportTree({}, {}).HasDiagnostic("TreeEnsembleRegressor has no nodes"));
+}
+
+TensorProto WithoutName(TensorProto made) {
+  made.clear_name();
+  return made;
+}
+
+// Leaves and branches have numbers of their own; a set of members becomes a chain of branches.
+TEST(MlAdapters, TreesWithSets) {
+  TensorProto modes;
+  modes.set_data_type(TensorProto::UINT8);
+  modes.add_dims(2);
+  modes.set_raw_data(std::string({6, 0}));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const NamedValues attributes = {
+      {"nodes_modes", modes},
+      {"nodes_splits", WithoutName(FloatTensor("", {2}, {0, 1.5}))},
+      {"nodes_featureids", IntList{0, 1}},
+      {"nodes_truenodeids", IntList{1, 0}},
+      {"nodes_trueleafs", IntList{0, 1}},
+      {"nodes_falsenodeids", IntList{2, 1}},
+      {"nodes_falseleafs", IntList{1, 1}},
+      {"membership_values", WithoutName(FloatTensor("", {4}, {1, 2, 3, nan}))},
+      {"leaf_targetids", IntList{0, 1, 0}},
+      {"leaf_weights", WithoutName(FloatTensor("", {3}, {5, 6, 7}))},
+      {"tree_roots", IntList{0}},
+      {"n_targets", int64_t{2}}};
+  const Imported made = ImportMl(OfRows("TreeEnsemble", attributes), 5);
+  EXPECT_EQ(made.ResultType(), R"(tensor<?x2xf32, ["N", ""]>)");
+  EXPECT_EQ(made.Find("ten.where").size(), 4u);  // three members, then the branch below
+}
+
+}  // namespace
+}  // namespace tenon::onnx
