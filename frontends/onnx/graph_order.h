@@ -18,6 +18,9 @@ using NameSet = absl::flat_hash_set<std::string>;
 // Returns a node's name; "<OpType>:<first output>" for an unnamed one.
 std::string NodeName(const onnxpb::NodeProto& node);
 
+// Returns the names that a node reads, those that its graphs capture included.
+NameSet ReadsOf(const onnxpb::NodeProto& node);
+
 // The result of OrderNodes.
 struct GraphOrder {
   std::vector<int> nodes;  // indices; in the order of the file where possible
