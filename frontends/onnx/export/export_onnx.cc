@@ -60,8 +60,9 @@ class Export {
       return absl::OkStatus();
     }
     Lowering lowering(op, opset_, dims_);
-    constexpr bool (*kParts[])(Lowering&) = {LowerElementwise, LowerMovement,   LowerReduction,
-                                             LowerLayer,       LowerRecurrence, LowerControl};
+    constexpr bool (*kParts[])(Lowering&) = {LowerElementwise, LowerMovement, LowerReduction,
+                                             LowerLayer,       LowerRandom,   LowerRecurrence,
+                                             LowerControl};
     for (const auto part : kParts) {
       if (part(lowering)) return lowering.status();
     }

@@ -95,6 +95,7 @@ bool LowerMovement(Lowering& lowering);
 bool LowerReduction(Lowering& lowering);
 bool LowerLayer(Lowering& lowering);
 bool LowerMicrosoft(Lowering& lowering);
+bool LowerRandom(Lowering& lowering);
 bool LowerRecurrence(Lowering& lowering);
 bool LowerControl(Lowering& lowering);
 
