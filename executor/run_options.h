@@ -3,6 +3,7 @@
 #define TENON_EXECUTOR_RUN_OPTIONS_H_
 
 #include <atomic>
+#include <cstdint>
 
 namespace tenon {
 
@@ -33,6 +34,9 @@ struct RunOptions {
   // Receives the times of the instructions of the run (profiler.h). Must outlive the run; may be
   // null.
   Profiler* profiler = nullptr;
+  // The seed of the random numbers of the run. Runs with one seed draw the same numbers. Operations
+  // with a seed of their own do not depend on it.
+  uint64_t seed = 0;
 };
 
 }  // namespace tenon

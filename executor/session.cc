@@ -76,12 +76,13 @@ class Claim {
 class InRun {
  public:
   InRun(kernels::ThreadPool& pool, SessionState& state, const std::atomic<bool>* cancel,
-        Profiler* profiler)
+        const RunOptions& options)
       : caller_(pool.workers()), pool_(pool), state_(state) {
     pool_.set_cancel_flag(cancel);
-    state_.profiler = profiler;
+    state_.profiler = options.profiler;
     state_.trips = 0;
-    if (profiler != nullptr) profiler->BeginRun();
+    state_.draws.BeginRun(options.seed);
+    if (options.profiler != nullptr) options.profiler->BeginRun();
   }
   ~InRun() {
     pool_.set_cancel_flag(nullptr);
@@ -105,6 +106,7 @@ struct Session::Impl {
         pool(program->options.threads, state),
         runner(*program, device, state, Runner::Keep::kLast) {
     device.parallel = &pool;
+    device.draws = &state.draws;
     if (program->device_constants == nullptr) return;
     absl::StatusOr<std::unique_ptr<DeviceSession>> opened =
         DeviceSession::Open(program->options.gpu);
@@ -154,7 +156,7 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
   const Claim claim(impl_->running);
   TENON_RETURN_IF_ERROR(claim.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
-  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
+  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.Run(inputs); }));
 }
@@ -164,7 +166,7 @@ absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const Te
   const Claim claim(impl_->running);
   TENON_RETURN_IF_ERROR(claim.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
-  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
+  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(
       WithoutBadAlloc(kRun, [&] { return impl_->runner.RunInto(inputs, {}, outputs); }));
@@ -179,7 +181,7 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
   const Claim bound(*binding.running_);
   TENON_RETURN_IF_ERROR(bound.status());
   const MemoryBudget::Scope scope(impl_->program->budget);
-  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options.profiler);
+  const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.RunBound(binding); }));
 }
@@ -190,6 +192,7 @@ absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const T
   const MemoryBudget::Scope scope(impl_->program->budget);
   if (!impl_->ready.ok()) return impl_->ready;
   impl_->state.trips = 0;  // shapes may need a run
+  impl_->state.draws.BeginRun(0);
   return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.OutputShapes(inputs, {}); }));
 }
 

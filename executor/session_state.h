@@ -6,6 +6,7 @@
 
 #include "executor/profiler.h"
 #include "executor/session.h"
+#include "kernels/draws.h"
 
 namespace tenon {
 
@@ -13,6 +14,7 @@ struct SessionState {
   Session::Stats stats;
   Profiler* profiler = nullptr;  // of the current run; null: none
   int64_t trips = 0;             // iterations of all loops of the current run, for Limits
+  kernels::Draws draws;          // random numbers of the current run
 };
 
 }  // namespace tenon

@@ -77,6 +77,7 @@ absl::Status Walk::UploadConstant(const Instruction& instruction) {
 }
 
 bool Walk::IsPlanTime(const Instruction& instruction) const {
+  if (instruction.source->Has(Trait::kRandom)) return false;  // each run draws
   // What reads device memory runs with the program; what is known on the host is copied there once.
   if (instruction.kernel.backend == kernels::Backend::kCuda &&
       instruction.kernel.name != std::string_view(kernels::gpu::kToDevice)) {

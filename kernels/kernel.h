@@ -101,12 +101,16 @@ class Queue;
 class Staging;
 }  // namespace gpu
 
+class Draws;
+
 // The services of a device for one running program. Not thread-safe.
 struct DeviceContext {
   ParallelFor* parallel = nullptr;  // not null
   // The queue of a GPU. Null if the program has no kernel of Backend::kCuda.
   gpu::Queue* gpu = nullptr;
   gpu::Staging* staging = nullptr;  // memory for copies of that queue; null without one
+  // The random numbers of the run (draws.h). Null where nothing draws, as for constant folding.
+  Draws* draws = nullptr;
 };
 
 class GrowingState;

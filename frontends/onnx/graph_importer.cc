@@ -6,6 +6,7 @@
 
 #include "frontends/onnx/adapters.h"
 #include "frontends/onnx/containers.h"
+#include "frontends/onnx/diverging_if.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/node.h"
 #include "ir/core/check.h"
@@ -233,9 +234,17 @@ absl::Status GraphImporter::ImportNodes(const NodeList& nodes, Scope& scope, OpB
   };
   absl::StatusOr<GraphOrder> order = OrderNodes(nodes, surroundings);
   if (!order.ok()) return Error(file_location_, std::string(MessageOf(order.status())));
+  const NameSet returned = scope.used;
   scope.used.merge(std::move(order->used));
-  for (int i : order->nodes) {
-    TENON_RETURN_IF_ERROR(ImportNode(nodes[i], scope, builder, frame));
+  using State = Following::State;
+  std::vector<State> states(static_cast<size_t>(nodes.size()), State::kWaiting);
+  const std::span<const int> all(order->nodes);
+  for (size_t i = 0; i < all.size(); ++i) {
+    State& state = states[static_cast<size_t>(all[i])];
+    if (state != State::kWaiting) continue;
+    state = State::kImported;
+    const Following following{nodes, all.subspan(i + 1), returned, states};
+    TENON_RETURN_IF_ERROR(ImportNode(nodes[all[i]], scope, builder, frame, &following));
   }
   return absl::OkStatus();
 }
@@ -317,7 +326,7 @@ absl::Status GraphImporter::CountRepeats(int64_t nodes, Location location) {
 }
 
 absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpBuilder& builder,
-                                       const Frame& frame) {
+                                       const Frame& frame, const Following* following) {
   Location location = Location::Name(context_, NodeName(proto));
   if (!frame.call.is_unknown()) location = Location::CallSite(context_, location, frame.call);
   if (proto.op_type().empty()) return Error(location, "the node has no op type");
@@ -335,6 +344,11 @@ absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpB
   absl::Status status = RunAdapter(node);
   if (absl::IsUnimplemented(status)) {
     EraseAfter(scope, *builder.block(), last);
+    if (node.branches_differ() && following != nullptr) {
+      TENON_ASSIGN_OR_RETURN(const bool imported,
+                             ImportDivergingIf(node, scope, builder, frame, *following));
+      if (imported) return absl::OkStatus();
+    }
     EmitRemark(context_, location, fmt::format("{}{}", kOpaqueRemark, MessageOf(status)));
     status = ImportOpaque(*this, node, scope, frame);
   } else if (status.ok()) {

@@ -22,6 +22,7 @@
 namespace tenon::onnx {
 
 class Node;
+struct Following;  // diverging_if.h
 
 // Limits on nested graphs and on nested calls of model-local functions. Also on the number of nodes
 // after calls are expanded. Models beyond them are refused.
@@ -47,6 +48,10 @@ class GraphImporter {
   // Imports the nodes of a graph or function at `builder`, in order.
   absl::Status ImportNodes(const NodeList& nodes, Scope& scope, OpBuilder& builder,
                            const Frame& frame);
+  // Imports a node at `builder`. An If whose branches differ may import nodes that come after it:
+  // those of `following`, which may be null.
+  absl::Status ImportNode(const onnxpb::NodeProto& node, Scope& scope, OpBuilder& builder,
+                          const Frame& frame, const Following* following);
   // Imports a graph that is an attribute of a node, at `builder`. Surrounding values are visible.
   // `inputs` has one value per input of the graph; inputs of an opaque op's graph, which has none,
   // are names of its initializers. Returns the values of its outputs.
@@ -60,6 +65,8 @@ class GraphImporter {
                             const Frame& frame, Region& region);
   // Erases an op that was created here, with everything in it.
   void Erase(Operation* op);
+  // Returns the number of a sequence of random numbers that no other node has.
+  int64_t NextStream() { return ++last_stream_; }
   // Counts nodes that are imported again; an error if there are too many.
   absl::Status CountRepeats(int64_t nodes, Location location);
   // Returns the value of a name; null if there is none. Creates the constant of an initializer.
@@ -119,8 +126,6 @@ class GraphImporter {
   absl::StatusOr<std::vector<Value>> ImportGraph(const onnxpb::GraphProto& graph, Location location,
                                                  Scope& scope, const Frame& frame,
                                                  OpBuilder& builder);
-  absl::Status ImportNode(const onnxpb::NodeProto& node, Scope& scope, OpBuilder& builder,
-                          const Frame& frame);
   absl::Status RunAdapter(Node& node);
   // Returns, for messages, why a value of this name is no ranked tensor.
   std::string DescribeInput(const std::string& name) const;
@@ -141,6 +146,7 @@ class GraphImporter {
   DimNamer dim_namer_;
   ShapeData shape_data_;
   int64_t inlined_nodes_ = 0;
+  int64_t last_stream_ = 0;
   int graph_depth_ = 0;
 };
 

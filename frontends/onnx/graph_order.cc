@@ -137,6 +137,12 @@ class Sorter {
 
 }  // namespace
 
+NameSet ReadsOf(const NodeProto& node) {
+  NameSet reads;
+  CollectReads(node, reads);
+  return reads;
+}
+
 std::string NodeName(const NodeProto& node) {
   if (!node.name().empty()) return node.name();
   for (const std::string& output : node.output()) {

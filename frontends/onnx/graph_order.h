@@ -20,6 +20,8 @@ std::string NodeName(const onnxpb::NodeProto& node);
 
 // Adds the names that a node reads, those that its graphs capture included.
 void CollectReads(const onnxpb::NodeProto& node, NameSet& reads);
+// Returns the names that a node reads, those that its graphs capture included.
+NameSet ReadsOf(const onnxpb::NodeProto& node);
 
 // The result of OrderNodes.
 struct GraphOrder {

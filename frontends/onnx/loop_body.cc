@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "frontends/onnx/held_diagnostics.h"
 #include "ir/core/block.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ctl_ops.h"
@@ -12,27 +13,6 @@
 
 namespace tenon::onnx {
 namespace {
-
-// Holds diagnostics back until it is known whether the attempt that gave them counts.
-class HeldDiagnostics {
- public:
-  explicit HeldDiagnostics(Context& context) : context_(context) {
-    handler_.emplace(context,
-                     [this](const Diagnostic& diagnostic) { held_.push_back(diagnostic); });
-  }
-  ~HeldDiagnostics() {
-    handler_.reset();
-    for (const Diagnostic& diagnostic : held_) context_.diagnostics().Emit(diagnostic);
-  }
-  HeldDiagnostics(const HeldDiagnostics&) = delete;
-  HeldDiagnostics& operator=(const HeldDiagnostics&) = delete;
-  void Drop() { held_.clear(); }
-
- private:
-  Context& context_;
-  std::optional<ScopedDiagnosticHandler> handler_;
-  std::vector<Diagnostic> held_;
-};
 
 // Makes the extents of `type` unknown that `next` does not share; they change from run to run. An
 // extent that is unknown in `type` already may be anything. False if the types cannot be carried

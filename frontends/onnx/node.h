@@ -94,6 +94,10 @@ class Node {
   // Returns Unsupported if an output from `first` on is used.
   absl::Status OnlyOutputsBefore(int first, std::string_view what) const;
 
+  // Says that the graphs of an If give values of different ranks or element types.
+  void set_branches_differ() { branches_differ_ = true; }
+  bool branches_differ() const { return branches_differ_; }
+
   // ---- creating ops
   // Creates an op and returns its result.
   template <typename Op, typename... Args>
@@ -126,6 +130,7 @@ class Node {
   std::vector<Value> inputs_;
   std::vector<Value> outputs_;
   mutable std::set<std::string, std::less<>> read_;
+  bool branches_differ_ = false;
 };
 
 // Returns the type that an attribute declares, or that follows from its fields.

@@ -140,27 +140,6 @@ absl::Status ImportBitCast(Node& node) {
   return node.Return(node.Make<ten::BitcastOp>(node.input(0), ten::BitcastOp::Attrs{.to = dtype}));
 }
 
-// Inference: the input, and a mask that keeps everything.
-absl::Status ImportDropout(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 3));
-  for (const char* name : {"ratio", "seed", "is_test"}) node.MarkRead(name);
-  if (node.input(2)) {
-    TENON_ASSIGN_OR_RETURN(const std::optional<double> training, node.ConstantScalar(2));
-    TENON_ASSIGN_OR_RETURN(const std::optional<double> ratio, node.ConstantScalar(1));
-    const bool keeps_all = node.input(1) && ratio && *ratio == 0;
-    if (!keeps_all && (!training || *training != 0)) {
-      return node.Unsupported("Dropout in training mode",
-                              "training_mode = false: export the model for inference");
-    }
-  }
-  TENON_RETURN_IF_ERROR(node.Return(node.input(0)));
-  if (!node.IsOutputUsed(1)) return absl::OkStatus();
-  // Until opset 10 the mask was of the input's type.
-  const DType dtype = node.version() < 10 ? node.input(0).type().dtype() : DType::kBool;
-  Formula f(node);
-  return f.Return(f.Expand(f.Scalar(dtype, 1), Formula::DimsOf(node.input(0))), 1);
-}
-
 absl::Status ImportIdentity(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
   return node.Return(node.input(0));

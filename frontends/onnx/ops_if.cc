@@ -106,9 +106,10 @@ absl::Status SetResultTypes(Node& node, ctl::IfOp op, std::span<const std::strin
     const Type a = then_values[i].type(), b = else_values[i].type();
     const Type joined = JoinTypes(a, b);
     if (!joined || !joined.is_tensor()) {
+      node.set_branches_differ();
       return node.Unsupported(
           fmt::format("branches that give {} and {} for \"{}\"", a.text(), b.text(), names[i]),
-          "tensors of one element type and rank");
+          "tensors of one element type and rank, or a graph that does not return the value");
     }
     op->result(i).set_type(joined);
   }

@@ -48,6 +48,7 @@ absl::Status InferReshape(const InferContext& c, ResultTypes& results);
 absl::Status InferDynamicReshape(const InferContext& c, ResultTypes& results);
 // ten.expand: the broadcast shape of `x` and `shape`.
 absl::Status InferExpand(const InferContext& c, ResultTypes& results);
+absl::Status InferRandom(const InferContext& c, ResultTypes& results);  // of the dialect random
 // ten.dynamic_expand: the rank of the broadcast shape. Keeps extents of `x` that cannot grow.
 absl::Status InferDynamicExpand(const InferContext& c, ResultTypes& results);
 // ten.transpose: the extents of `x` in the order `perm`, a permutation of its axes.

@@ -135,14 +135,6 @@ TEST(Adapters, Dropout) {
   ModelBuilder used = OneNode(13, "Dropout", {"x"}, {}, {"out", "mask"});
   used.Output("mask");
   EXPECT_EQ(Ops(used), "ten.expand");
-  ModelBuilder training = OneNode(13, "Dropout", {"x", "ratio", "mode"});
-  training.Floats("ratio", {}, {0.5f});
-  TensorProto mode;
-  mode.set_name("mode");
-  mode.set_data_type(TensorProto::BOOL);
-  mode.add_int32_data(1);
-  *training.graph().add_initializer() = mode;
-  EXPECT_EQ(Ops(training), "onnx.Dropout");
 }
 
 TEST(Adapters, ReduceAxesAreAttributesThenInputs) {

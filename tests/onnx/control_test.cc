@@ -62,7 +62,81 @@ TEST(ControlImport, KnownConditionsChooseAtOnce) {
   EXPECT_EQ(result.ResultType(0), "tensor<2x3xf32>");
 }
 
-TEST(ControlImport, BranchesOfDifferentRanksStayOpaque) {
+// An If that gives a scalar or a vector of one element, and nodes that read it.
+ModelBuilder DivergingModel(const std::vector<onnxpb::NodeProto>& nodes, const Names& outputs) {
+  ModelBuilder model(17);
+  model.Input("x", {2, "N"}).Input("c", {}, TensorProto::BOOL);
+  model.Floats("scalar", {}, {1}).Floats("vector", {1}, {2});
+  model.Node("If", {"c"}, {"r"},
+             {{"then_branch", Graph("t", {MakeNode("Neg", {"scalar"}, {"a"})}, {}, {"a"})},
+              {"else_branch", Graph("e", {MakeNode("Abs", {"vector"}, {"b"})}, {}, {"b"})}},
+             "choice");
+  for (const onnxpb::NodeProto& node : nodes) *model.graph().add_node() = node;
+  for (const std::string& output : outputs) model.Output(output);
+  return model;
+}
+
+// How many operations of a name are in each branch of the only If: "2 2".
+std::string InBranches(const Imported& result, std::string_view name) {
+  std::string text;
+  Operation* op = result.Only("ctl.if");
+  for (unsigned r = 0; op != nullptr && r < op->num_regions(); ++r) {
+    int count = 0;
+    for (const Operation& inner : op->region(r).front()) count += inner.name() == name ? 1 : 0;
+    text += (r == 0 ? "" : " ") + std::to_string(count);
+  }
+  return text;
+}
+
+TEST(ControlImport, ReadersOfValuesOfDifferentRanksAreInTheBranches) {
+  const Imported result =
+      ImportModel(DivergingModel({MakeNode("Exp", {"r"}, {"e"}), MakeNode("Mul", {"x", "e"}, {"m"}),
+                                  MakeNode("Relu", {"m"}, {"y"})},
+                                 {"y"}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.Ops(), "ctl.if ten.relu");
+  EXPECT_EQ(InBranches(result, "ten.mul"), "1 1");
+  EXPECT_EQ(result.ResultType(), "tensor<2x?xf32, [\"\", \"N\"]>");
+  EXPECT_TRUE(result.diagnostics.empty()) << result.diagnostics[0];
+}
+
+// The sum needs the ranks, and with it the nodes between: those in front of it, and one more that
+// does not depend on the If.
+TEST(ControlImport, NodesBetweenTwoReadersAreInTheBranchesToo) {
+  const Imported result = ImportModel(
+      DivergingModel({MakeNode("Mul", {"x", "r"}, {"m"}), MakeNode("Sin", {"m"}, {"s"}),
+                      MakeNode("Cos", {"x"}, {"k"}), MakeNode("Sum", {"s", "r", "k"}, {"z"}),
+                      MakeNode("Relu", {"m"}, {"y"})},
+                     {"y", "z", "s"}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.Ops(), "ten.cos ctl.if ten.relu");
+  EXPECT_EQ(InBranches(result, "ten.sin"), "1 1");
+  EXPECT_EQ(result.Only("ctl.if")->num_results(), 3u);
+}
+
+TEST(ControlImport, SeveralIfsMayDiffer) {
+  ModelBuilder model = DivergingModel({MakeNode("Mul", {"x", "r"}, {"m"})}, {"y"});
+  onnxpb::NodeProto second = model.graph().node(0);
+  second.set_name("second");
+  second.set_output(0, "q");
+  *model.graph().add_node() = second;
+  model.Node("Add", {"x", "q"}, {"n"}).Node("Sub", {"m", "n"}, {"y"});
+  const Imported result = ImportModel(model);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.Ops(), "ctl.if ctl.if ten.sub");
+}
+
+// What one branch makes invalid stays as it is, in a node that is opaque.
+TEST(ControlImport, AReaderThatFitsOneBranchOnlyStaysOutside) {
+  const Imported result = ImportModel(
+      DivergingModel({MakeNode("Gather", {"r", "at"}, {"g"}), MakeNode("Mul", {"x", "g"}, {"y"})},
+                     {"y"})
+          .Ints("at", {}, {0}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.Find("onnx.If").size(), 1u) << result.Ops();
+}
+
+TEST(ControlImport, ReturnedValuesOfDifferentRanksStayOpaque) {
   const Imported result = ImportModel(
       IfModel(
           Graph("t", {MakeNode("Flatten", {"x"}, {"a"}), MakeNode("Unsqueeze", {"a", "ax"}, {"u"})},
@@ -73,6 +147,10 @@ TEST(ControlImport, BranchesOfDifferentRanksStayOpaque) {
   EXPECT_EQ(result.Ops(), "onnx.If");
   EXPECT_TRUE(
       result.HasDiagnostic("choice: remark: imported as an opaque op: If with branches that give"));
+  EXPECT_EQ(ImportModel(DivergingModel({MakeNode("Mul", {"x", "r"}, {"y"})}, {"y", "r"}))
+                .Find("onnx.If")
+                .size(),
+            1u);
 }
 
 TEST(ControlImport, BranchesMustHaveTheOutputs) {

@@ -66,13 +66,16 @@ std::vector<Case> Cases() {
        {{"to", int64_t{10}}},
        "BitCast from f32 to FLOAT16 is not supported "
        "(expected element types of one size"},
-      {"Dropout",
-       13,
-       {"x", "", "train"},
+      {"RandomUniformLike",
+       17,
+       {"i"},
        {},
-       "Dropout in training mode is not supported (expected "
-       "training_mode = false: export the model for "
-       "inference)"},
+       "RandomUniformLike of i64 is not supported (expected a floating-point type)"},
+      {"Bernoulli",
+       17,
+       {"x"},
+       {{"dtype", int64_t{8}}},
+       "Bernoulli of STRING is not supported (expected a type of numbers or booleans)"},
       {"Constant",
        17,
        {},

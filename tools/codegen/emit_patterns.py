@@ -11,7 +11,7 @@ _OPERANDS = {'Single': 'const drr::Val&', 'Optional': 'const drr::OptVal&', 'Var
 
 def in_rules(op):
   """Ops that rules may match and make: plain computations."""
-  return op.results and not op.regions and not op.successors and not {'Terminator', 'Symbol'} & set(op.traits)
+  return op.results and not op.regions and not op.successors and not {'Random', 'Terminator', 'Symbol'} & set(op.traits)
 
 
 def args_struct(op):

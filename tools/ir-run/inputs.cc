@@ -104,6 +104,13 @@ absl::StatusOr<std::vector<Tensor>> RandomSequence(Operation* function, const Se
   return PackSequence(ports, value);
 }
 
+// True if an operation of the model draws random numbers.
+bool DrawsNumbers(const Model& model) {
+  bool found = false;
+  model.module()->Walk([&](Operation* op) { found = found || op->Has(Trait::kRandom); });
+  return found;
+}
+
 }  // namespace
 
 absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const Program& program,
@@ -171,8 +178,9 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
   }
   const bool any_random =
       std::any_of(c.inputs.begin(), c.inputs.end(), [](const Tensor& input) { return !input; });
-  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, any_random, "seed",
-                                            "where files give every input, or there is none"));
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(
+      options.given, any_random || DrawsNumbers(model), "seed",
+      "where files give every input, or there is none, and no operation draws random numbers"));
   SampleRandom random(options.seed);
   for (const SequencePorts& sequence : sequences) {
     if (c.inputs[sequence.first]) continue;

@@ -63,7 +63,8 @@ constexpr tools::Option<Options> kTable[] = {
     {{"shape", "dim", Takes::kValue, "a=1,b=128",
       "set named dimensions (default: 1 for \"batch\", else 8)", tools::Times::kAny},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},
-    {{"seed", "", Takes::kValue, "N", "seed the random values of other inputs (default: 0)"},
+    {{"seed", "", Takes::kValue, "N",
+      "seed the values of other inputs, and random operations (default: 0)"},
      [](Options& o, const Given& g) {
        return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.seed);
      }},

@@ -25,7 +25,7 @@ struct Options : tools::ModelOptions {
   std::string save_outputs;                                 // folder; empty: none
   std::string weight_cache;                                 // folder; empty: none
   bool verify_weights = false;                              // --verify-weights
-  int64_t seed = 0;                                         // of random inputs
+  int64_t seed = 0;                                         // of random inputs and operations
   bool profile = false;                                     // --profile
   std::string profile_file;             // .trace.json or .json; empty: the table alone
   bool check_memory = false;            // ProgramOptions::check_memory

@@ -196,9 +196,11 @@ absl::StatusOr<Programs> Prepare(const Options& options, const std::string& path
 absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& programs, const Case& c,
                                    std::vector<Tensor>* outputs) {
   tools::Progress::Begin("running");
+  const RunOptions run{.seed = static_cast<uint64_t>(options.seed)};
   TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> original,
-                         programs.original_program.Run(c.inputs));
-  TENON_ASSIGN_OR_RETURN(std::vector<Tensor> optimized, programs.optimized_program.Run(c.inputs));
+                         programs.original_program.Run(c.inputs, run));
+  TENON_ASSIGN_OR_RETURN(std::vector<Tensor> optimized,
+                         programs.optimized_program.Run(c.inputs, run));
   CaseReport report;
   report.name = c.name;
   for (size_t i = 0; i < optimized.size(); ++i) {
