@@ -14,6 +14,8 @@ Edge Planner::Through(Edge edge) const {
       edge = node.alternatives[static_cast<size_t>(alternatives_[edge.node])];
     } else if (node.kind == ValNode::Kind::kLet) {
       edge = node.alternatives[0];
+    } else if (!node.chain.empty()) {
+      edge = node.chain[0].op;
     } else {
       return edge;
     }
@@ -175,7 +177,6 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   }
   if (node.kind == ValNode::Kind::kOp && node.info->name() == "ten.unique")
     return UniqueOperand(n, edge.result, shape);
-  if (!node.chain.empty()) return Demand(node.chain[0].op, shape);
   auto [it, inserted] = shapes_.emplace(n, shape);
   if (!inserted && !UnifyAll(it->second, shape)) return false;
   if (node.kind != ValNode::Kind::kOp) return true;
