@@ -255,6 +255,15 @@ bool Planner::ApplyHints() {
   for (const ConditionCode& condition : rule_.conditions) {
     if (condition.source->asks == ConditionNode::Asks::kEither) HintOneOf(condition);
     if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
+    const bool same_type = condition.source->asks == ConditionNode::Asks::kSameType;
+    if ((same_type || condition.source->asks == ConditionNode::Asks::kSameShape) && Chance(0.7)) {
+      std::vector<uint16_t> alike;
+      for (const ArgCode& arg : condition.args) {
+        const uint16_t n = arg.edge.node == kNone ? kNone : Through(arg.edge).node;
+        if (n != kNone && rule_.nodes[n].kind == ValNode::Kind::kVariable) alike.push_back(n);
+      }
+      alike_.push_back(std::move(alike));
+    }
     // Fast math applies the rule without its proofs too.
     if (condition.source->assumption != Assumption::kNone && Chance(0.5)) continue;
     Edge edge = Through(condition.args[0].edge);

@@ -135,6 +135,8 @@ class Planner {
   bool RangeOperands(uint16_t n, const Shape& shape);
   bool NonZeroOperand(uint16_t n, const Shape& shape);
   bool UniqueOperand(uint16_t n, int result, const Shape& shape);
+  // Gives the variables that a condition wants to be like this one its shape.
+  bool ShareShape(uint16_t variable);
   bool CanShrink(const Edge& edge) const;
   Shape Broadcastable(const Shape& shape, int rank);
   const Edge* Operand(uint16_t n, size_t group) const;
@@ -210,6 +212,7 @@ class Planner {
   };
   std::map<uint16_t, Split> splits_;  // by node
   std::map<uint16_t, int> rank_hints_;
+  std::vector<std::vector<uint16_t>> alike_;  // variables that are to have one shape
   std::map<uint16_t, DType> dtype_hints_;
   struct GivenNumbers {
     std::vector<double> values;

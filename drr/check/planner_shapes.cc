@@ -164,6 +164,18 @@ Shape Planner::Broadcastable(const Shape& shape, int rank) {
   return result;
 }
 
+bool Planner::ShareShape(uint16_t variable) {
+  const Shape shape = shapes_.at(variable);
+  for (const std::vector<uint16_t>& alike : alike_) {
+    if (std::find(alike.begin(), alike.end(), variable) == alike.end()) continue;
+    for (const uint16_t other : alike) {
+      const auto [it, inserted] = shapes_.emplace(other, shape);
+      if (!inserted && !UnifyAll(it->second, shape)) return false;
+    }
+  }
+  return true;
+}
+
 bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   Edge edge = Through(unresolved);
   const uint16_t n = edge.node;
@@ -179,7 +191,7 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
     return UniqueOperand(n, edge.result, shape);
   auto [it, inserted] = shapes_.emplace(n, shape);
   if (!inserted && !UnifyAll(it->second, shape)) return false;
-  if (node.kind != ValNode::Kind::kOp) return true;
+  if (node.kind != ValNode::Kind::kOp) return ShareShape(n);
   if (std::find(live_ops_.begin(), live_ops_.end(), n) != live_ops_.end()) return true;
   live_ops_.push_back(n);
   return DemandOp(n, shape);
@@ -221,7 +233,7 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
       actual = Chance(0.5) ? shape : Broadcastable(shape, Pick(0, rank));
     }
     shapes_[n] = actual;
-    return true;
+    return ShareShape(n);
   }
   if (!CanShrink(edge)) {
     const int known = KnownRank(edge);
