@@ -264,8 +264,10 @@ class Checker {
     std::vector<DType> dtypes = DTypes();
     for (DType dtype : {DType::kBF16, DType::kI32})
       if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
-    const int attempts = std::clamp(options_.edges / std::max(rule_.num_ops, 1),
-                                    options_.edges / 24, options_.edges);
+    // A proof holds for few programs, and is wrong for fewer.
+    const int edges = asks_about_numbers_ ? 2 * options_.edges : options_.edges;
+    const int attempts = std::clamp(edges / std::max(rule_.num_ops, 1), edges / 24, edges);
+    std::vector<Tries> tries(dtypes.size());
     std::optional<EdgeJudge::Outcome> smallest;
     DType in = DType::kInvalid;
     int end = attempts + attempts / 12;
@@ -283,8 +285,8 @@ class Checker {
                                           : Extents::kUnknown;
       if (chance(6)) plan->Coincide(random_);
       if (i >= attempts) plan->MixTypes(random_);
-      const DType dtype =
-          dtypes[std::uniform_int_distribution<size_t>(0, dtypes.size() - 1)(random_)];
+      const size_t at = PickType(tries);
+      const DType dtype = dtypes[at];
       EdgeJudge::How how;
       const int round = i / static_cast<int>(targets_.size()) % 4;
       if (round == 0) {
@@ -303,6 +305,8 @@ class Checker {
       if (asks_about_numbers_ && !how.unproven && !chance(judge.assumes() ? 4 : 2))
         plan->Guard(random_, dtype, how.mode == EdgeMode::kFine || how.mode == EdgeMode::kPlain);
       EdgeJudge::Outcome outcome = judge.Try(*std::move(plan), dtype, how);
+      ++tries[at].made;
+      if (outcome.fired) ++tries[at].fired;
       if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
       if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));
       smallest = std::move(outcome);
@@ -312,6 +316,21 @@ class Checker {
     report_.verdict = CheckReport::Verdict::kWrong;
     report_.failures.push_back(fmt::format("{} in {}:\n{}\nbecomes\n{}", smallest->wrong, Name(in),
                                            smallest->program, smallest->becomes));
+  }
+
+  // How many programs of one element type were made, and on how many the rule fired.
+  struct Tries {
+    int made = 0, fired = 0;
+  };
+  // Draws a type, by its number. One in which the rule never fires is left out after some tries.
+  size_t PickType(const std::vector<Tries>& tries) {
+    constexpr int kEnough = 40;
+    std::vector<size_t> open;
+    for (size_t t = 0; t < tries.size(); ++t)
+      if (tries[t].fired > 0 || tries[t].made < kEnough) open.push_back(t);
+    const size_t last = open.empty() ? tries.size() - 1 : open.size() - 1;
+    const size_t drawn = std::uniform_int_distribution<size_t>(0, last)(random_);
+    return open.empty() ? drawn : open[drawn];
   }
 
   // Is there an end to applying the rule to what it has made?

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "drr/check/edges.h"
 #include "drr/check/instance.h"
 #include "drr/check/run.h"
 #include "ir/core/attribute.h"
+#include "ir/core/guarded_read.h"
 
 namespace tenon::drr {
 namespace {
@@ -27,6 +29,24 @@ Range RangeOf(DType dtype) {
   }
 }
 
+// The exponent of the smallest normal number.
+int LowestNormal(DType dtype) {
+  return dtype == DType::kF64 ? -1022 : dtype == DType::kF16 ? -14 : -126;
+}
+
+// True if an op of the rule grows or saturates as exponentials do: what it makes of moderate
+// numbers spans the whole type.
+bool HasFunctions(const CompiledRule& rule) {
+  return std::any_of(rule.nodes.begin(), rule.nodes.end(), [](const Node& node) {
+    if (node.kind != ValNode::Kind::kOp) return false;
+    const std::string_view op = node.info->name();
+    const bool is_function =
+        node.info->Has(Trait::kElementwise) && node.operands.size() == 1 && !AddsNothing(op);
+    return is_function || op == "ten.pow" || op == "ten.reduce_log_sum_exp" || op == "nn.softmax" ||
+           op == "nn.log_softmax";
+  });
+}
+
 // Exponents of small and of large numbers that leave room for what is computed from them.
 Range FineRangeOf(DType dtype) { return dtype == DType::kF16 ? Range{-7, 4} : Range{-24, 7}; }
 
@@ -38,6 +58,13 @@ class Values {
     if (beside_.empty()) beside_ = {0};
     large_exponent_ = Pick(53, 61);
     large_sign_ = Pick(0, 1) == 0 ? -1 : 1;
+    logarithmic_ = mode == EdgeMode::kWide && HasFunctions(rule) && Pick(0, 2) == 0;
+  }
+
+  // Numbers drawn from here on relate to the size of this one, which bounds numbers of the program.
+  void Relate(double bound) {
+    if (std::isfinite(bound) && bound != 0) exponents_.push_back(std::ilogb(bound));
+    has_bounds_ = !exponents_.empty();
   }
 
   // How large the numbers of one leaf are: beside those of the leaves before it more often than
@@ -60,14 +87,27 @@ class Values {
       return;
     }
     const Range range = RangeOf(dtype);
-    const int related[] = {first_, first_, -first_, -2 * first_, first_ / 2, 0};
-    const bool is_related = has_first_ && Pick(0, 3) > 0;
-    exponent_ = is_related        ? related[Pick(0, 5)]
-                : Pick(0, 5) == 0 ? range.highest - Pick(0, 2)
-                                  : Pick(range.lowest, range.highest);
+    if (logarithmic_) {
+      const double most = 1.5 * std::log(2.0) * (range.highest + 1);
+      const double near = Pick(0, 1) == 0 ? center_log_ : -center_log_;
+      center_log_ = has_center_log_ && Pick(0, 1) == 0 ? near + Pick(-16, 16)
+                                                       : Pick(-1024, 1024) / 1024.0 * most;
+      has_center_log_ = true;
+      return;
+    }
+    if (!exponents_.empty() && Pick(0, 3) > 0) {
+      // Of the same size, or so that a product or quotient lies at an end of the type.
+      const int other = exponents_[static_cast<size_t>(Pick(0, Last(exponents_.size())))];
+      const int highest = range.highest - other + Pick(-1, 4);
+      const int related[] = {other,     other, -other,  -2 * other,
+                             other / 2, 0,     highest, LowestNormal(dtype) - other + Pick(-4, 1)};
+      exponent_ =
+          has_bounds_ && Pick(0, 2) == 0 ? highest : related[Pick(0, Last(std::size(related)))];
+    } else {
+      exponent_ = Pick(0, 5) == 0 ? range.highest - Pick(0, 2) : Pick(range.lowest, range.highest);
+    }
     exponent_ = std::clamp(exponent_, range.lowest, range.highest);
-    if (!has_first_) first_ = exponent_;
-    has_first_ = true;
+    if (exponents_.empty()) exponents_.push_back(exponent_);
   }
   double Next() { return IsFloat(dtype_) ? Float() : Integer(); }
   // What is to be added to the number that Next returned last.
@@ -82,6 +122,7 @@ class Values {
     return specials[Pick(0, 5)];
   }
   int Pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  static int Last(size_t size) { return static_cast<int>(size) - 1; }
 
  private:
   double Float() {
@@ -103,6 +144,7 @@ class Values {
       static constexpr double kPlain[] = {1, -1, 0.5, -0.5, 2, -2, 1.5, -3};
       return style_ > 0 && Pick(0, 3) == 0 ? Special() : kPlain[Pick(0, 7)];
     }
+    if (logarithmic_) return Rounded(dtype_, center_log_ + Pick(-32, 32) / 16.0);
     const double mantissa = 1 + Pick(0, 127) / 128.0;
     const double value = std::ldexp(mantissa, exponent_);
     // Three quarters have one sign, lest sums cancel.
@@ -112,7 +154,13 @@ class Values {
     const int bits = static_cast<int>(8 * SizeOf(dtype_)) - 1;
     const double top = std::ldexp(1.0, bits);
     if (style_ == 4) return large_sign_ * std::ldexp(1.0, large_exponent_);
-    // As far as the widest float that holds them, and further.
+    // Beside the largest ones that the float types hold, as far as these, and further.
+    if (mode_ == EdgeMode::kFine && style_ == 3) {
+      static constexpr int kHeld[] = {8, 11, 24, 53};
+      const int held = kHeld[Pick(0, Last(std::size(kHeld)))];
+      const double beside = std::ldexp(1.0, std::min(held, bits - 1)) + Pick(-3, 3);
+      return Pick(0, 1) == 0 ? -beside : beside;
+    }
     if (mode_ == EdgeMode::kFine) {
       const int most = 1 << std::min(bits - 1, fine_bits_);
       return Pick(-most, most);
@@ -144,8 +192,12 @@ class Values {
   // All large integers of a program lie beside this one.
   int large_exponent_ = 53, large_sign_ = 1;
   DType dtype_ = DType::kF32;
-  int style_ = 0, exponent_ = 0, first_ = 0, fine_bits_ = 3;
-  bool has_first_ = false;
+  int style_ = 0, exponent_ = 0, fine_bits_ = 3;
+  std::vector<int> exponents_;  // that those of other leaves relate to
+  bool has_bounds_ = false;     // some of these are of bounds
+  // All numbers are so large that exponentials of them span the type, those of a leaf beside one.
+  bool logarithmic_ = false, has_center_log_ = false;
+  double center_log_ = 0;
 };
 
 void AddNumbers(const TermNode& term, std::vector<double>& numbers) {
@@ -187,6 +239,7 @@ std::vector<double> NumbersBeside(const CompiledRule& rule) {
   for (size_t i = 0; i < written.size(); ++i) {
     const double a = written[i];
     for (const double number : {a, a * 1.5, a / 2, -a}) all.push_back(number);
+    if (a == 0) all.insert(all.end(), {1, -1, 0.25, -0.25});
     for (size_t j = 0; j < i; ++j) {
       const double b = written[j];
       if (a == b) continue;
@@ -204,6 +257,11 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
       constants &&
       (mode == EdgeMode::kWide || (mode == EdgeMode::kSpecial && values.Pick(0, 1) == 0));
   std::map<uint16_t, double> variables;
+  for (const auto& [n, leaf] : leaves_) {
+    const bool is_between = leaf.guarding == Guarding::kBetween;
+    if (is_between || leaf.guarding == Guarding::kAtMost) values.Relate(leaf.high);
+    if (is_between || leaf.guarding == Guarding::kAtLeast) values.Relate(leaf.low);
+  }
   for (auto& [n, leaf] : leaves_) {
     const Node& node = rule_->nodes[leaf.node];
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
@@ -264,15 +322,43 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     const auto begin = leaf.values.begin() + values.Pick(0, rows - 1) * row;
     std::fill(begin, begin + row, special);
   }
+  if (!variables.empty()) ComputeSplats(variables);
 }
 
 bool InstancePlan::OnlyOfSplats(uint16_t variable) const {
   for (const Node& node : rule_->nodes) {
     if (!node.in_source) continue;
-    for (const AttrCode& code : node.attrs)
+    for (const AttrCode& code : node.attrs) {
       if (code.kind == AttrCode::Kind::kVariable && code.variable == variable) return false;
+      for (const ArgCode& arg : code.args)
+        if (arg.attr == variable) return false;
+    }
   }
   return true;
+}
+
+void InstancePlan::ComputeSplats(const std::map<uint16_t, double>& variables) {
+  for (auto& [n, leaf] : leaves_) {
+    const Node& node = rule_->nodes[leaf.node];
+    if (node.kind != ValNode::Kind::kSplat || node.splat.kind != AttrCode::Kind::kCompute) continue;
+    std::vector<AttrValue> attributes;
+    for (const ArgCode& arg : node.splat.args) {
+      if (arg.attr == kNone) break;
+      const auto drawn = variables.find(arg.attr);
+      const auto planned = attrs_.find(arg.attr);
+      if (drawn != variables.end())
+        attributes.emplace_back(drawn->second);
+      else if (planned != attrs_.end())
+        attributes.push_back(planned->second);
+    }
+    // What is computed from shapes stays.
+    if (attributes.size() != node.splat.args.size()) continue;
+    std::vector<BoundArg> args(attributes.size());
+    for (size_t i = 0; i < args.size(); ++i) args[i].literal = &attributes[i];
+    const AttrValue value =
+        GuardedRead([&] { return node.splat.source->compute(args); }).value_or(AttrValue());
+    if (const std::optional<double> number = NumberOf(value)) leaf.values = {*number};
+  }
 }
 
 }  // namespace tenon::drr

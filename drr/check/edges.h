@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "drr/check/instance.h"
@@ -61,6 +62,10 @@ class EdgeJudge {
   std::mt19937_64& random_;
 };
 
+// True for ops whose relative error does not depend on what cancels: they select, move, convert,
+// multiply or divide.
+bool AddsNothing(std::string_view op);
+
 // Returns a constant of the rewritten program that is not finite, or subnormal, although the
 // numbers it is made of are not. Empty if there is none, or if the source computes such a constant
 // itself. Numbers that the rule itself writes are not checked.
@@ -77,7 +82,8 @@ std::string CompareEdges(const Run& before, const Run& exact, const Run& after, 
 // of the number itself, 2 eps of the largest number that is added up from constants alone, and 16
 // times what `spread` returns. That is how far each result moves if the arguments move by one
 // rounding; for an integer infinity, if it moves. It is called if the rest of the bound does not
-// suffice.
+// suffice. A source that only moves and converts numbers rounds each of them by itself. There the
+// bound is its error at that element and one rounding.
 std::string CompareByBound(const Run& before, const Run& exact, const Run& after, double relative,
                            const std::function<std::vector<double>()>& spread);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <set>
 
 #include "drr/check/instance.h"
 #include "drr/check/run.h"
@@ -19,6 +20,23 @@ bool AsksAboutNumbers(const ConditionNode& condition) {
       if (AsksAboutNumbers(*inner)) return true;
   return condition.kind == ConditionNode::Kind::kPredicate &&
          condition.asks == ConditionNode::Asks::kOther;
+}
+
+// The leaves that conditions about numbers name. All leaves are, if one names what an operation of
+// the match computes.
+std::set<uint16_t> AskedLeaves(const CompiledRule& rule) {
+  std::set<uint16_t> asked;
+  bool all = false;
+  for (const ConditionCode& condition : rule.conditions) {
+    if (!AsksAboutNumbers(*condition.source)) continue;
+    for (const ArgCode& arg : condition.args) {
+      if (arg.edge.node == kNone) continue;
+      asked.insert(arg.edge.node);
+      all |= rule.nodes[arg.edge.node].kind != ValNode::Kind::kVariable;
+    }
+  }
+  for (uint16_t n = 0; all && n < static_cast<uint16_t>(rule.nodes.size()); ++n) asked.insert(n);
+  return asked;
 }
 
 }  // namespace
@@ -50,10 +68,12 @@ void InstancePlan::Guard(std::mt19937_64& random, DType dtype, bool moderate) {
   static constexpr Guarding kKinds[] = {Guarding::kBetween, Guarding::kBetween,  Guarding::kBetween,
                                         Guarding::kAtLeast, Guarding::kAtMost,   Guarding::kRelu,
                                         Guarding::kSigmoid, Guarding::kZeroOrOne};
+  const std::set<uint16_t> asked = AskedLeaves(*rule_);
   for (auto& [n, leaf] : leaves_) {
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
     if (leaf.constant || leaf.boolean || leaf.index || leaf.given || !IsFloat(type)) continue;
-    if (pick(0, 2) == 0) continue;
+    // The numbers of other leaves are to reach as far as they can.
+    if (pick(0, 2) == 0 || (asked.count(leaf.node) == 0 && pick(0, 3) > 0)) continue;
     leaf.guarding = kKinds[pick(0, static_cast<int>(std::size(kKinds)) - 1)];
     leaf.low = bound(type);
     leaf.high = pick(0, 1) == 0 ? -leaf.low : bound(type);

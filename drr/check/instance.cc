@@ -44,6 +44,12 @@ Type TypeKnowing(Context& context, Extents extents, DType dtype,
 
 }  // namespace
 
+std::optional<double> NumberOf(const AttrValue& value) {
+  if (const double* real = std::get_if<double>(&value)) return *real;
+  if (const int64_t* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
+  return std::nullopt;
+}
+
 std::optional<int64_t> NamedExtent(DimExpr extent) {
   return extent.Evaluate([](std::string_view name) -> std::optional<int64_t> {
     int64_t size = 0;

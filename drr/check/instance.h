@@ -38,6 +38,8 @@ struct Instance {
 // each input, for which rounding is judged. Integers are of any size except in kPlain and kBetween.
 enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain, kBetween, kFine };
 
+// The number that an integer or a float is; nothing for other values.
+std::optional<double> NumberOf(const AttrValue& value);
 // The finite numbers that the conditions of a rule compare with.
 std::vector<double> NumbersOfConditions(const CompiledRule& rule);
 // The finite numbers that a rule writes in its graphs and conditions, numbers beside each of them
@@ -100,8 +102,10 @@ class InstancePlan {
   };
   // Returns the guarded value of a leaf.
   Value Guarded(const Leaf& leaf, Value argument, OpBuilder& builder) const;
-  // True if only splats bind the variable.
+  // True if only splats bind the variable or compute from it.
   bool OnlyOfSplats(uint16_t variable) const;
+  // Gives splats that are computed from attribute variables the numbers that follow from these.
+  void ComputeSplats(const std::map<uint16_t, double>& variables);
 
   const CompiledRule* rule_ = nullptr;
   bool is_mixed_ = false, at_run_time_ = false;
@@ -113,6 +117,7 @@ class InstancePlan {
   // What an Each stands for behind its first operand: ids beyond those of nodes.
   std::map<uint16_t, std::vector<uint16_t>> more_of_each_;
   std::map<uint16_t, std::vector<Attribute>> slots_;  // by op node
+  std::map<uint16_t, AttrValue> attrs_;               // by attribute variable
 };
 
 }  // namespace tenon::drr

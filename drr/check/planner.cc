@@ -67,6 +67,22 @@ Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& ra
       if (rule.dims[dim].kind == DimNode::Kind::kConstant)
         write(rule.dims[dim].constant.constant());
   }
+  if (has({"ten.range", "ten.argmax", "ten.argmin", "ten.topk", "ten.nonzero", "ten.shape"}))
+    WriteIndexLimits();
+}
+
+void Planner::WriteIndexLimits() {
+  for (const Node& node : rule_.nodes) {
+    if (node.in_source || node.kind != ValNode::Kind::kOp || node.info->name() != "ten.cast")
+      continue;
+    for (const AttrCode& code : node.attrs) {
+      if (code.kind != AttrCode::Kind::kLiteral) continue;
+      const AttrValue to = ToAttrValue(code.literal);
+      // Half of the indices lie beyond 2^8 or 2^11, where not every integer is held.
+      if (to == AttrValue(DType::kBF16)) written_.push_back(1 << 9);
+      if (to == AttrValue(DType::kF16)) written_.push_back(1 << 12);
+    }
+  }
 }
 
 // ---- unknowns
@@ -239,6 +255,15 @@ bool Planner::ApplyHints() {
   for (const ConditionCode& condition : rule_.conditions) {
     if (condition.source->asks == ConditionNode::Asks::kEither) HintOneOf(condition);
     if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
+    const bool same_type = condition.source->asks == ConditionNode::Asks::kSameType;
+    if ((same_type || condition.source->asks == ConditionNode::Asks::kSameShape) && Chance(0.7)) {
+      std::vector<uint16_t> alike;
+      for (const ArgCode& arg : condition.args) {
+        const uint16_t n = arg.edge.node == kNone ? kNone : Through(arg.edge).node;
+        if (n != kNone && rule_.nodes[n].kind == ValNode::Kind::kVariable) alike.push_back(n);
+      }
+      alike_.push_back(std::move(alike));
+    }
     // Fast math applies the rule without its proofs too.
     if (condition.source->assumption != Assumption::kNone && Chance(0.5)) continue;
     Edge edge = Through(condition.args[0].edge);
@@ -288,6 +313,7 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     plan.more_of_each_ = more_of_each_;
     plan.at_run_time_ = at_run_time_;
     fits = FinishLeaves(plan) && FinishSlots(plan) && FitsMemory() && !impossible_;
+    plan.attrs_ = attrs_;
   }
   if (!fits && why_.empty())
     why_ = refused_.empty() ? "the ranks and shapes that the rule asks for contradict each other"
@@ -330,8 +356,7 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
       AttrValue value;
       if (node.splat.kind != AttrCode::Kind::kAny)
         value = ReadCode(node.splat, *context_.FindOp("core.constant"), -1, 0);
-      const double* number = std::get_if<double>(&value);
-      leaf.values = {number != nullptr ? *number : 0};
+      leaf.values = {NumberOf(value).value_or(0)};
       if (node.splat.kind == AttrCode::Kind::kAny) leaf.values = {RandomNumber()};
     } else {
       leaf.constant = node.source->constant || constant_.count(n) > 0;

@@ -135,10 +135,12 @@ class Planner {
   bool RangeOperands(uint16_t n, const Shape& shape);
   bool NonZeroOperand(uint16_t n, const Shape& shape);
   bool UniqueOperand(uint16_t n, int result, const Shape& shape);
+  // Gives the variables that a condition wants to be like this one its shape.
+  bool ShareShape(uint16_t variable);
   bool CanShrink(const Edge& edge) const;
   Shape Broadcastable(const Shape& shape, int rank);
   const Edge* Operand(uint16_t n, size_t group) const;
-  Edge Through(Edge edge) const;  // past AnyOf and Let
+  Edge Through(Edge edge) const;  // past AnyOf, Let, and Each to the operation of its pattern
 
   // ---- attributes
   AttrValue AttrOf(uint16_t n, std::string_view name, int rank);
@@ -173,10 +175,20 @@ class Planner {
   double RandomReal(const OpInfo& info, std::string_view name);  // for an attribute
   void DrawEquation(uint16_t n, size_t rank);
   AttrValue RandomAttr(const OpInfo& info, const AttrDef& def, int rank);
+  // The value of a variable; draws one as the first attribute that it stands for is drawn.
+  AttrValue ValueOfVariable(uint16_t variable, int rank);
+  // What a computed attribute is, given what is planned; draws variables that are still open.
+  // Notes why if it has no value.
+  AttrValue Compute(const AttrCode& code, int rank);
+  // What is known of the type of a value. A value without a planned shape has `rank` axes, unless
+  // its rank is known. `decides`: open extents of a planned shape are decided.
+  Type KnownType(const Edge& edge, int rank, bool decides);
   AttrValue ReadCode(const AttrCode& code, const OpInfo& info, int slot, int rank);
   std::optional<int64_t> DimValue(uint16_t code);
   Unknown DimUnknown(uint16_t code);
 
+  // Lets extents lie beyond the integers that the narrow float types of the result hold.
+  void WriteIndexLimits();
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
   // Gives attribute variables the literals that the chosen alternatives bind them to.
@@ -200,6 +212,7 @@ class Planner {
   };
   std::map<uint16_t, Split> splits_;  // by node
   std::map<uint16_t, int> rank_hints_;
+  std::vector<std::vector<uint16_t>> alike_;  // variables that are to have one shape
   std::map<uint16_t, DType> dtype_hints_;
   struct GivenNumbers {
     std::vector<double> values;

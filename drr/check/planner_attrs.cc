@@ -4,6 +4,9 @@
 #include <numeric>
 
 #include "drr/check/planner.h"
+#include "fmt/format.h"
+#include "ir/core/builder.h"
+#include "ir/core/guarded_read.h"
 
 namespace tenon::drr {
 
@@ -131,6 +134,69 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
   }
 }
 
+AttrValue Planner::ValueOfVariable(uint16_t variable, int rank) {
+  const auto [it, inserted] = attrs_.emplace(variable, AttrValue());
+  if (!inserted) return it->second;
+  for (const Node& node : rule_.nodes) {
+    if (!node.in_source) continue;
+    for (const AttrCode& code : node.attrs) {
+      if (code.kind == AttrCode::Kind::kVariable && code.variable == variable)
+        return it->second = RandomAttr(*node.info, node.info->def().attrs[code.slot], rank);
+    }
+  }
+  return it->second = RandomNumber();
+}
+
+AttrValue Planner::Compute(const AttrCode& code, int rank) {
+  // Extents that are still open are decided only if the value needs them.
+  for (const bool decides : {false, true}) {
+    const OwnedOp module = CreateModule(context_);
+    std::vector<Type> types;
+    std::vector<AttrValue> attributes;
+    attributes.reserve(code.args.size());  // arguments point at them
+    std::vector<BoundArg> args(code.args.size());
+    for (const ArgCode& arg : code.args) {
+      if (arg.edge.node != kNone) types.push_back(KnownType(arg.edge, rank, decides));
+    }
+    Operation* function =
+        CreateFunction(module.get(), "values", Type::Function(context_, types, {}));
+    unsigned next = 0;
+    for (size_t i = 0; i < args.size(); ++i) {
+      const ArgCode& arg = code.args[i];
+      if (arg.edge.node != kNone) {
+        args[i].value = function->region().front().argument(next++);
+      } else if (arg.attr != kNone) {
+        attributes.push_back(ValueOfVariable(arg.attr, rank));
+        args[i].literal = &attributes.back();
+      } else if (const std::optional<int64_t> extent = DimValue(arg.dim)) {
+        args[i].dim = DimExpr::Constant(context_, *extent);
+      }
+    }
+    AttrValue value = GuardedRead([&] { return code.source->compute(args); }).value_or(AttrValue());
+    if (!std::holds_alternative<std::monostate>(value)) return value;
+  }
+  why_ = fmt::format("{} has no value in the programs that the check makes",
+                     drr::ToString(*code.source));
+  return {};
+}
+
+Type Planner::KnownType(const Edge& unresolved, int rank, bool decides) {
+  const Edge edge = Through(unresolved);
+  const auto hint = dtype_hints_.find(edge.node);
+  const DType dtype = hint != dtype_hints_.end() ? hint->second : DType::kF32;
+  const auto known = shapes_.find(edge.node);
+  if (known == shapes_.end()) {
+    const int found = KnownRank(edge);
+    const auto extents = static_cast<size_t>(std::max(found >= 0 ? found : rank, 0));
+    return Type::Tensor(context_, dtype, Dims(extents, DimExpr::Unknown(context_)));
+  }
+  Dims dims;
+  for (const Unknown u : known->second)
+    dims.push_back(decides || Known(u) ? DimExpr::Constant(context_, Value(u))
+                                       : DimExpr::Unknown(context_));
+  return Type::Tensor(context_, dtype, dims);
+}
+
 AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, int rank) {
   switch (code.kind) {
     case AttrCode::Kind::kLiteral:
@@ -163,8 +229,7 @@ AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, 
     case AttrCode::Kind::kAny:
       return RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
     case AttrCode::Kind::kCompute:
-      why_ = "computed attributes in a source graph cannot be planned";
-      return {};
+      return Compute(code, rank);
   }
   return {};
 }

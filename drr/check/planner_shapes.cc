@@ -14,6 +14,8 @@ Edge Planner::Through(Edge edge) const {
       edge = node.alternatives[static_cast<size_t>(alternatives_[edge.node])];
     } else if (node.kind == ValNode::Kind::kLet) {
       edge = node.alternatives[0];
+    } else if (!node.chain.empty()) {
+      edge = node.chain[0].op;
     } else {
       return edge;
     }
@@ -162,6 +164,18 @@ Shape Planner::Broadcastable(const Shape& shape, int rank) {
   return result;
 }
 
+bool Planner::ShareShape(uint16_t variable) {
+  const Shape shape = shapes_.at(variable);
+  for (const std::vector<uint16_t>& alike : alike_) {
+    if (std::find(alike.begin(), alike.end(), variable) == alike.end()) continue;
+    for (const uint16_t other : alike) {
+      const auto [it, inserted] = shapes_.emplace(other, shape);
+      if (!inserted && !UnifyAll(it->second, shape)) return false;
+    }
+  }
+  return true;
+}
+
 bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   Edge edge = Through(unresolved);
   const uint16_t n = edge.node;
@@ -175,10 +189,9 @@ bool Planner::Demand(const Edge& unresolved, const Shape& shape) {
   }
   if (node.kind == ValNode::Kind::kOp && node.info->name() == "ten.unique")
     return UniqueOperand(n, edge.result, shape);
-  if (!node.chain.empty()) return Demand(node.chain[0].op, shape);
   auto [it, inserted] = shapes_.emplace(n, shape);
   if (!inserted && !UnifyAll(it->second, shape)) return false;
-  if (node.kind != ValNode::Kind::kOp) return true;
+  if (node.kind != ValNode::Kind::kOp) return ShareShape(n);
   if (std::find(live_ops_.begin(), live_ops_.end(), n) != live_ops_.end()) return true;
   live_ops_.push_back(n);
   return DemandOp(n, shape);
@@ -220,7 +233,7 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
       actual = Chance(0.5) ? shape : Broadcastable(shape, Pick(0, rank));
     }
     shapes_[n] = actual;
-    return true;
+    return ShareShape(n);
   }
   if (!CanShrink(edge)) {
     const int known = KnownRank(edge);

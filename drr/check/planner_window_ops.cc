@@ -51,7 +51,8 @@ bool Planner::ArgReduceOperand(uint16_t n, const Shape& shape) {
   Shape from = shape;
   const auto at = from.begin() + axis;
   if (keepdims && !Unify(*at, Number(1))) return false;
-  const Unknown reduced = Number(Pick(1, 4));
+  // There is no largest one of none.
+  const Unknown reduced = empty_ ? Number(Pick(1, 4)) : Fresh();
   if (keepdims) {
     *at = reduced;
   } else {
@@ -71,7 +72,7 @@ bool Planner::TopKOperand(uint16_t n, const Shape& shape) {
   if ((*k)[0] < 0 || (*k)[0] > kMaxElements) return false;
   if (!Unify(shape[static_cast<size_t>(axis)], Number((*k)[0]))) return false;
   Shape from = shape;
-  from[static_cast<size_t>(axis)] = Number((*k)[0] + Pick(0, 3));
+  from[static_cast<size_t>(axis)] = Number(std::max((*k)[0] + Pick(0, 3), Extent()));
   return Demand(node.operands[0][0], from);
 }
 

@@ -276,7 +276,7 @@ Rule AttentionOfOnnx(const char* name, Causality causality, const char* file = _
                                  .causal = causal,
                                  .nan_guard = true,
                                  .softcap = softcap}))
-      .Lowers("spellings of attention")
+      .Lowers(OpsOf({"nn.attention"}))
       .RequireKernel();
 }
 
@@ -306,7 +306,7 @@ Rule AttentionOfOnnxJoined(const char* name, bool causal, const char* file = __b
                                  .causal = causal,
                                  .nan_guard = true,
                                  .softcap = softcap}))
-      .Lowers("spellings of attention")
+      .Lowers(OpsOf({"nn.attention"}))
       .RequireKernel();
 }
 

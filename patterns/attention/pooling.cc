@@ -68,7 +68,7 @@ Rule Pooling(const char* name, Form form, int rank, const char* file = __builtin
       .Where(IsFloat(x) && fits)
       .Replace(image ? Transpose(Reshape(made, {.shape = {B, P, 1, D}}), {.perm = {0, 3, 1, 2}})
                      : Reshape(made, {.shape = ShapeOf(sum)}))
-      .Lowers("products with probabilities")
+      .Lowers(OpsOf({"nn.softmax"}))
       .RequireKernel();
 }
 
@@ -83,7 +83,7 @@ Rule ColumnOfRow() {
       .Match(column(Softmax(x, {.axis = 2})))
       .Where(ShapeIs(x, {B, 1, T}))
       .Replace(Softmax(column(x), {.axis = 1}))
-      .Lowers("views of probabilities");
+      .Lowers(OpsBefore({"nn.softmax"}, {"ten.reshape"}));
 }
 
 // What is left: every finite number is the only one of its row. Others are NaN, as x - x is.

@@ -262,7 +262,7 @@ Rule SelectUnderSoftmaxLowest(const char* name, bool inverted, const char* file 
       // An infinite score that the select discards would come back.
       .IgnoresInfinity(IsBounded("the scores are bounded, whatever the inputs hold", s))
       .Replace(Softmax(Add(s, mask), {.axis = axis}))
-      .Lowers("selects of scores");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.where"}));
 }
 
 }  // namespace

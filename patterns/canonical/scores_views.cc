@@ -18,7 +18,7 @@ Rule SplitProduct() {
       .Where(!IsConstant(b))
       .Replace(Matmul(Reshape(a, {.shape = {B, H, P, Q}}), Reshape(b, {.shape = {B, H, U, V}}),
                       {.transpose_a = ta, .transpose_b = tb}))
-      .Lowers("rank of joined batches");
+      .Lowers(OpsBefore({"ten.matmul"}, {"ten.reshape"}));
 }
 
 // A view of [1, H, S, D] as [H, S, D] with any number of H joins nothing: these are no heads of one
@@ -131,7 +131,7 @@ Rule SplitScale(const char* name, bool divides, const char* file = __builtin_FIL
       .Match(Reshape(scaled, {.shape = shape}))
       .Where(IsFloat(s.product) && !IsConstant(s.b) && Rank(s.product, 3))
       .Replace(divides ? Div(view, Splat(c)) : Mul(view, Splat(c)))
-      .Lowers("views of scores");
+      .Lowers(OpsBefore({"ten.mul", "ten.div"}, {"ten.reshape"}));
 }
 
 Rule SplitSum(const char* name, bool joined, const char* file = __builtin_FILE(),
@@ -147,7 +147,7 @@ Rule SplitSum(const char* name, bool joined, const char* file = __builtin_FILE()
       .Where(IsProductOfActivations(s) && ShapeIs(s.product, {B * H, S, T}))
       .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
       .Replace(Add(view, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m))
-      .Lowers("rank of joined batches");
+      .Lowers(OpsBefore({"ten.add"}, {"ten.reshape"}));
 }
 
 Rule SplitSoftmax() {
@@ -158,7 +158,7 @@ Rule SplitSoftmax() {
       .Match(Reshape(Softmax(x, {.axis = -1}), {.shape = {B, H, S, T}}))
       .Where(ShapeIs(x, {B * H, S, T}))
       .Replace(Softmax(Reshape(x, {.shape = {B, H, S, T}}), {.axis = -1}))
-      .Lowers("rank of joined batches");
+      .Lowers(OpsBefore({"nn.softmax"}, {"ten.reshape"}));
 }
 
 // The extents of a mask for [A, W, H, S, T] once the first two axes are joined.

@@ -91,7 +91,7 @@ Rule SoftmaxOfLowered(const char* name, Lowered form, const char* file = __built
       .Where(fits)
       .Replace(form == Lowered::kDifference ? Softmax(x, {.axis = axis})
                                             : Softmax(Mul(x, Splat(c)), {.axis = axis}))
-      .Lowers("differences of scores");
+      .Lowers(OpsOf({"ten.reduce_max"}));
 }
 
 // Scores take part in a softmax in more bits than they have.

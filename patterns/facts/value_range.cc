@@ -57,10 +57,12 @@ class Ranges {
   static ValueRange Fitting(Value value, ValueRange range) {
     if (!value.type().is_any_tensor() || std::isnan(range.low) || std::isnan(range.high)) return {};
     const DType dtype = value.type().dtype();
-    if (IsFloat(dtype) && range.magnitude() > LargestFinite(dtype)) {
-      // One end may be as good as proved: an overflow is an infinity of the same sign.
-      return {range.low >= 0 ? range.low : -kInfinity, range.high <= 0 ? range.high : kInfinity};
-    }
+    if (!IsFloat(dtype)) return range;
+    // One end may be proved where the other one is not: an overflow is an infinity of the same
+    // sign.
+    const double largest = LargestFinite(dtype);
+    if (range.low < -largest) range.low = -kInfinity;
+    if (range.high > largest) range.high = kInfinity;
     return range;
   }
 

@@ -68,6 +68,20 @@ TEST_F(ValueRangeTest, BoundedFunctions) {
   EXPECT_EQ(relu.high, kInfinity);
 }
 
+TEST_F(ValueRangeTest, OneEndIsKnownWhereTheOtherIsNot) {
+  const ValueRange above = Of(Number("%c", "-0.5") + Binary("%r", "ten.max", "%x", "%c"));
+  EXPECT_EQ(above.low, -0.5);
+  EXPECT_EQ(above.high, kInfinity);
+  const ValueRange between = Of(Number("%c", "-0.5") + Binary("%m", "ten.max", "%x", "%c") +
+                                Number("%d", "0.25") + Binary("%r", "ten.min", "%m", "%d"));
+  EXPECT_EQ(between.low, -0.5);
+  EXPECT_EQ(between.high, 0.25);
+  // A sum that overflows does so on the side that is not bounded.
+  const ValueRange sum = Of(Number("%c", "-3.0e+38") + Binary("%m", "ten.max", "%x", "%c") +
+                            Binary("%r", "ten.add", "%m", "%m"));
+  EXPECT_EQ(sum.low, -kInfinity);
+}
+
 TEST_F(ValueRangeTest, SquaresAndTheirMeansAreNotNegative) {
   const ValueRange square = Of(Binary("%r", "ten.mul", "%x", "%x"));
   EXPECT_EQ(square.low, 0);
