@@ -84,24 +84,33 @@ class PlantedCode(unittest.TestCase):
     def bench(self, *arguments, **environment):
         return self.run_program(IR_BENCH, MODEL, "--against=onnxruntime", "--rounds=1", "--turn=1", "--warmup=1", "--time=1", *arguments, **environment)
 
+    def compare(self, *arguments, **environment):
+        return self.run_program(IR_RUN, MODEL, "--compare=onnxruntime", *arguments, **environment)
+
     def test_python_of_the_working_directory(self):
         for name in ("python3", "bin/python3", "ir-bench-peer.py"):
             self.plant_script(name)
         for path in ("", ":", f":{os.environ['PATH']}", f"{os.environ['PATH']}:", ".", "bin", f"bin:{os.environ['PATH']}"):
             self.bench(PATH=path)
+            self.compare(PATH=path)
             self.assertFalse(self.mark.exists(), path)
-        self.bench("--python=./python3")
-        self.assertTrue(self.mark.exists())
+        for run in (self.bench, self.compare):
+            run("--python=./python3")
+            self.assertTrue(self.mark.exists())
+            self.mark.unlink()
 
     def test_modules_of_the_working_directory(self):
         for name in ("onnxruntime.py", "numpy.py", "json.py", "socket.py", "sitecustomize.py", "usercustomize.py",
                      "modules/onnxruntime.py", "modules/json.py"):
             self.plant_script(name)
         for path in (None, "", ":", ".", "modules", ":/usr/lib", "/usr/lib:"):
-            self.bench(**({} if path is None else {"PYTHONPATH": path}))
+            for run in (self.bench, self.compare):
+                run(**({} if path is None else {"PYTHONPATH": path}))
             self.assertFalse(self.mark.exists(), path)
-        self.bench(PYTHONPATH=str(self.stand / "modules"))
-        self.assertTrue(self.mark.exists())
+        for run in (self.bench, self.compare):
+            run(PYTHONPATH=str(self.stand / "modules"))
+            self.assertTrue(self.mark.exists())
+            self.mark.unlink()
 
 
 if __name__ == "__main__":
