@@ -113,8 +113,17 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
       return each(axes, 1, 2);
     }
     case AttrType::kType: {
-      static constexpr DType kTypes[] = {DType::kF16, DType::kF32, DType::kF64};
-      return kTypes[Pick(0, 2)];
+      // One that the result may have: floats of the program, or any other.
+      std::vector<DType> types;
+      const auto add = [&](DType dtype) {
+        const std::vector<OperandDef>& results = info.def().results;
+        if (results.empty() || results[0].constraint.Accepts(Type::Unranked(context_, dtype)))
+          types.push_back(dtype);
+      };
+      for (const DType dtype : {DType::kF16, DType::kF32, DType::kF64}) add(dtype);
+      for (int d = 1; types.empty() && d < kNumDTypes; ++d) add(static_cast<DType>(d));
+      if (types.empty()) return DType::kF32;
+      return types[static_cast<size_t>(Pick(0, static_cast<int>(types.size()) - 1))];
     }
     case AttrType::kDims:
       if (name == "pads") {  // of images: space only, as a rule
