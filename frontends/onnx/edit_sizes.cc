@@ -46,7 +46,9 @@ class SizeFixer {
   absl::Status Run(const std::map<std::string, std::vector<int64_t>>& sizes) {
     // Dimensions first: then a shape that contradicts one is found whatever their names are.
     std::vector<std::pair<ValueInfoProto*, const std::vector<int64_t>*>> shapes;
-    for (const auto& [name, numbers] : sizes) {
+    for (const auto& entry : sizes) {
+      const std::string& name = entry.first;
+      const std::vector<int64_t>& numbers = entry.second;
       for (const int64_t size : numbers) {
         if (size < 0)
           return absl::InvalidArgumentError(
