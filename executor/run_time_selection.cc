@@ -7,7 +7,9 @@
 #include "fmt/ranges.h"
 #include "ir/core/attribute.h"
 #include "ir/core/check.h"
+#include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "kernels/box_suppression.h"
 #include "kernels/checked_index.h"
 #include "kernels/op_attrs.h"
 #include "kernels/resize_request.h"
@@ -151,6 +153,47 @@ absl::StatusOr<Shapes> Resize(const ten::DynamicResizeAttrs& attrs,
   return Shapes{std::move(request.sizes)};
 }
 
+absl::StatusOr<Shapes> Dft(const ten::DynamicDftAttrs& attrs,
+                           std::span<const TensorView> operands) {
+  const TensorView &x = operands[0], &length = operands[2];
+  TENON_ASSIGN_OR_RETURN(const Shape axes, AxesInOrder(operands[1], x.rank()));
+  if (axes.size() != 1 || axes[0] == x.rank() - 1) {
+    return absl::InvalidArgumentError(
+        "axis is the last one, which holds the parts of numbers (expected another one)");
+  }
+  Shape shape(x.shape.begin(), x.shape.end());
+  int64_t& extent = shape[axes[0]];
+  if (length.present()) {
+    TENON_ASSIGN_OR_RETURN(const Shape given, Ints(length, "length"));
+    if (given.size() != 1 || given[0] < 1 || given[0] > kMaxElements) {
+      return absl::InvalidArgumentError(fmt::format("length is [{}] (expected one number, 1 to {})",
+                                                    fmt::join(given, ", "), kMaxElements));
+    }
+    extent = given[0];
+  } else if (attrs.onesided && attrs.inverse) {
+    extent = 2 * (extent - 1);
+  }
+  if (extent < 1) {
+    return absl::InvalidArgumentError(
+        fmt::format("the transform would have {} elements (expected 1 or more)", extent));
+  }
+  if (attrs.onesided && !attrs.inverse) extent = extent / 2 + 1;
+  shape.back() = attrs.onesided && attrs.inverse ? 1 : 2;
+  return Shapes{shape};
+}
+
+absl::StatusOr<Shapes> NonMaxSuppression(const nn::NonMaxSuppressionAttrs& attrs,
+                                         std::span<const TensorView> operands) {
+  for (const TensorView& operand : operands) {
+    if (operand.present()) TENON_RETURN_IF_ERROR(NeedsData(operand, "boxes, scores or bounds"));
+  }
+  std::vector<kernels::SelectedBox> selected;
+  const kernels::KernelStatus status =
+      kernels::SelectBoxes(operands, attrs.center_point_box, selected);
+  if (!status.ok()) return absl::InvalidArgumentError(std::string(status.message()));
+  return Shapes{{static_cast<int64_t>(selected.size()), 3}};
+}
+
 template <typename Attrs>
 const Attrs& As(const std::shared_ptr<const void>& attrs) {
   return *static_cast<const Attrs*>(attrs.get());
@@ -162,7 +205,8 @@ bool IsSelection(OpId op) {
   return op == ten::DynamicReduceOp::kId || op == ten::DynamicSqueezeOp::kId ||
          op == ten::DynamicUnsqueezeOp::kId || op == ten::DynamicTopkOp::kId ||
          op == ten::NonzeroOp::kId || op == ten::UniqueOp::kId || op == ten::DynamicPadOp::kId ||
-         op == ten::DynamicResizeOp::kId;
+         op == ten::DynamicResizeOp::kId || op == ten::DynamicDftOp::kId ||
+         op == nn::NonMaxSuppressionOp::kId;
 }
 
 absl::StatusOr<Shapes> SelectionShapes(const OpInfo& info, std::span<const Attribute> slots,
@@ -183,6 +227,10 @@ absl::StatusOr<Shapes> SelectionShapes(const OpInfo& info, std::span<const Attri
       return Unique(As<ten::UniqueAttrs>(attrs), operands);
     case ten::DynamicPadOp::kId:
       return Pad(operands);
+    case ten::DynamicDftOp::kId:
+      return Dft(As<ten::DynamicDftAttrs>(attrs), operands);
+    case nn::NonMaxSuppressionOp::kId:
+      return NonMaxSuppression(As<nn::NonMaxSuppressionAttrs>(attrs), operands);
     default:
       return Resize(As<ten::DynamicResizeAttrs>(attrs), operands);
   }

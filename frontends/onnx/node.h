@@ -42,7 +42,7 @@ class Node {
   // `expected` is what Tenon would take, or what the user can do. The message begins with the name
   // of the operator: "GRU with clip is not supported (expected a GRU without clip)".
   absl::Status Unsupported(std::string_view what, std::string_view expected) const;
-  // The same with a sentence of its own: "Det has no counterpart".
+  // The same with a sentence of its own: "Bernoulli has no counterpart".
   absl::Status Opaque(std::string_view sentence, std::string_view expected) const;
 
   // ---- inputs

@@ -1,4 +1,4 @@
-// Images: grids of positions, crops around the center, and pooling that is undone.
+// Images: grids of positions, crops around the center, pooling that is undone, regions and boxes.
 #include <fmt/format.h>
 
 #include <optional>
@@ -8,13 +8,14 @@
 #include "frontends/onnx/formula.h"
 #include "frontends/onnx/spatial.h"
 #include "ir/core/check.h"
+#include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
 namespace {
 
 // A result with more elements fits no memory.
-constexpr int64_t kMaxElements = int64_t{1} << 48;
+constexpr int64_t kLargestImage = int64_t{1} << 48;
 
 // Element i of a vector, as a scalar.
 Value ElementOf(Formula& f, const Node& node, Value vector, int64_t i) {
@@ -46,7 +47,7 @@ absl::Status CropOrPadAtRunTime(Node& node, const std::vector<int64_t>& axes) {
   Formula f(node);
   const Value zero = f.Scalar(DType::kI64, 0);
   const Value target = f.CheckRange(f.Cast(f.Reshape(shape, {count}), DType::kI64), zero,
-                                    f.Scalar(DType::kI64, static_cast<double>(kMaxElements)),
+                                    f.Scalar(DType::kI64, static_cast<double>(kLargestImage)),
                                     "an extent of CenterCropPad");
   const Value growth = f.Sub(target, f.Extents(extents));
   const Value before = f.Div(growth, f.Scalar(DType::kI64, 2));  // rounds towards 0
@@ -82,7 +83,7 @@ absl::Status ImportAffineGrid(Node& node) {
   Formula f(node);
   const DimExpr batch = theta.type().dim(0);
   Formula::Dims least(static_cast<size_t>(axes) + 2, node.Dim(0));
-  Formula::Dims most(static_cast<size_t>(axes) + 2, node.Dim(kMaxElements));
+  Formula::Dims most(static_cast<size_t>(axes) + 2, node.Dim(kLargestImage));
   least[0] = most[0] = batch;
   const Value sizes = f.CheckRange(f.Cast(f.Reshape(size, {node.Dim(axes + 2)}), DType::kI64),
                                    f.Extents(least), f.Extents(most), "a size of AffineGrid");
@@ -183,7 +184,7 @@ absl::Status ImportMaxUnpool(Node& node) {
   // What the shape adds lies behind the elements of each axis.
   const Value have = f.Extents(dims);
   const Value want = f.CheckRange(f.Cast(f.Reshape(shape, {node.Dim(rank)}), DType::kI64), have,
-                                  f.Scalar(DType::kI64, static_cast<double>(kMaxElements)),
+                                  f.Scalar(DType::kI64, static_cast<double>(kLargestImage)),
                                   "an extent of MaxUnpool");
   const std::vector<int64_t> none(static_cast<size_t>(rank), 0);
   const Value parts[] = {f.Ints(none), f.Sub(want, have)};
@@ -191,6 +192,50 @@ absl::Status ImportMaxUnpool(Node& node) {
       f.Make<ten::ConcatOp>(std::span<const Value>(parts), ten::ConcatOp::Attrs{.axis = 0});
   return f.Return(f.Make<ten::DynamicPadOp>(out, growth, Value(), Value(),
                                             ten::DynamicPadOp::Attrs{.mode = "constant"}));
+}
+
+absl::Status ImportDeformConv(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(3, 5));
+  TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs conv, ReadConv(node, node.input(1)));
+  nn::DeformConvOp::Attrs attrs{
+      .strides = conv.strides, .pads = conv.pads, .dilations = conv.dilations, .group = conv.group};
+  TENON_ASSIGN_OR_RETURN(attrs.offset_group, node.Int("offset_group", 1));
+  if (const int64_t rank = node.input(0).type().rank(); rank > 5) {
+    return node.Unsupported(fmt::format("DeformConv of rank {}", rank), "at most 5");
+  }
+  return node.Return(node.Make<nn::DeformConvOp>(node.input(0), node.input(1), node.input(2),
+                                                 node.input(3), node.input(4), attrs));
+}
+
+absl::Status ImportRoiAlign(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(3, 3));
+  nn::RoiAlignOp::Attrs attrs;
+  TENON_ASSIGN_OR_RETURN(attrs.output_height, node.Int("output_height", 1));
+  TENON_ASSIGN_OR_RETURN(attrs.output_width, node.Int("output_width", 1));
+  TENON_ASSIGN_OR_RETURN(attrs.sampling_ratio, node.Int("sampling_ratio", 0));
+  TENON_ASSIGN_OR_RETURN(attrs.spatial_scale, node.Float("spatial_scale", 1));
+  TENON_ASSIGN_OR_RETURN(attrs.mode, node.Str("mode", "avg"));
+  // Opset 10 has no such attribute.
+  const char* fallback = node.version() < 16 ? "output_half_pixel" : "half_pixel";
+  TENON_ASSIGN_OR_RETURN(const std::string coordinates,
+                         node.Str("coordinate_transformation_mode", fallback));
+  attrs.half_pixel = coordinates == "half_pixel";
+  if ((attrs.mode != "avg" && attrs.mode != "max") ||
+      (!attrs.half_pixel && coordinates != "output_half_pixel")) {
+    return node.Error(fmt::format(
+        "RoiAlign has the mode \"{}\" and the coordinate_transformation_mode \"{}\" (expected avg "
+        "or max, half_pixel or output_half_pixel)",
+        attrs.mode, coordinates));
+  }
+  return node.Return(node.Make<nn::RoiAlignOp>(node.input(0), node.input(1), node.input(2), attrs));
+}
+
+absl::Status ImportNonMaxSuppression(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 5));
+  nn::NonMaxSuppressionOp::Attrs attrs;
+  TENON_ASSIGN_OR_RETURN(attrs.center_point_box, node.Flag("center_point_box", false));
+  return node.Return(node.Make<nn::NonMaxSuppressionOp>(node.input(0), node.input(1), node.input(2),
+                                                        node.input(3), node.input(4), attrs));
 }
 
 }  // namespace tenon::onnx

@@ -1,4 +1,4 @@
-// Signal processing: windows and filters of mel frequencies.
+// Signal processing: Fourier transforms, windows and filters of mel frequencies.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -15,9 +15,9 @@ namespace tenon::onnx {
 namespace {
 
 // A result with more elements fits no memory.
-constexpr double kMaxElements = 0x1p48;
+constexpr double kMostElements = 0x1p48;
 
-absl::StatusOr<DType> OutputType(const Node& node) {
+absl::StatusOr<DType> WindowType(const Node& node) {
   TENON_ASSIGN_OR_RETURN(const int64_t type,
                          node.Int("output_datatype", onnxpb::TensorProto::FLOAT));
   const DType dtype =
@@ -36,7 +36,7 @@ Value OneElement(Formula& f, const Node& node, int i, DType dtype) {
 // Input i as a scalar of i64, checked at run time; `what` names it.
 Value Count(Formula& f, const Node& node, int i, double low, std::string what) {
   return f.CheckRange(OneElement(f, node, i, DType::kI64), f.Scalar(DType::kI64, low),
-                      f.Scalar(DType::kI64, kMaxElements), std::move(what));
+                      f.Scalar(DType::kI64, kMostElements), std::move(what));
 }
 
 // 0, 1, … below `end`, as a vector of f64.
@@ -46,7 +46,7 @@ Value Steps(Formula& f, Value end) { return f.Cast(f.Steps(end), DType::kF64); }
 absl::Status CosineWindow(Node& node, double a, double b, double c) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
   TENON_ASSIGN_OR_RETURN(const bool periodic, node.Flag("periodic", true));
-  TENON_ASSIGN_OR_RETURN(const DType dtype, OutputType(node));
+  TENON_ASSIGN_OR_RETURN(const DType dtype, WindowType(node));
   Formula f(node);
   const auto number = [&](double value) { return f.Scalar(DType::kF64, value); };
   const Value size = Count(f, node, 0, 0, fmt::format("the size of {}", node.op_type()));
@@ -70,7 +70,7 @@ absl::Status ImportBlackmanWindow(Node& node) { return CosineWindow(node, 0.42, 
 // Triangles over the bins of a spectrum, whose corners lie at equal distances on the mel scale.
 absl::Status ImportMelWeightMatrix(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(5, 5));
-  TENON_ASSIGN_OR_RETURN(const DType dtype, OutputType(node));
+  TENON_ASSIGN_OR_RETURN(const DType dtype, WindowType(node));
   Formula f(node);
   const auto number = [&](double value) { return f.Scalar(DType::kF64, value); };
   const auto floats = [&](Value x) { return f.Cast(x, DType::kF64); };
@@ -107,6 +107,88 @@ absl::Status ImportMelWeightMatrix(Node& node) {
       f.Where(f.Make<ten::EqualOp>(lower, center), floats(f.Make<ten::EqualOp>(bins, center)), out);
   out = f.Where(falling, f.Div(f.Sub(upper, bins), f.Sub(upper, center)), out);
   return f.Return(f.Cast(out, dtype));
+}
+
+absl::Status ImportDFT(Node& node) {
+  const bool axis_is_input = node.version() >= 20;
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, axis_is_input ? 3 : 2));
+  const Value x = node.input(0);
+  const int64_t rank = x.type().rank();
+  if (rank < 2) return node.Error(fmt::format("DFT needs a rank of 2 or more, got {}", rank));
+  ten::DftOp::Attrs attrs;
+  TENON_ASSIGN_OR_RETURN(attrs.inverse, node.Flag("inverse", false));
+  TENON_ASSIGN_OR_RETURN(attrs.onesided, node.Flag("onesided", false));
+  std::optional<int64_t> axis = -2;
+  if (!axis_is_input) {
+    TENON_ASSIGN_OR_RETURN(axis, node.Int("axis", 1));
+  } else if (node.input(2)) {
+    TENON_ASSIGN_OR_RETURN(const auto given, node.ConstantInts(2));
+    if (given && given->size() != 1) return node.Error("the axis of DFT must be one element");
+    axis = given ? std::optional(given->front()) : std::nullopt;
+  }
+  if (axis) {
+    TENON_ASSIGN_OR_RETURN(attrs.axis, node.Axis(*axis, rank));
+    if (attrs.axis == rank - 1) {
+      return node.Error("DFT along the last axis, which holds the parts of numbers");
+    }
+  }
+  std::optional<int64_t> length = 0;
+  if (node.input(1)) {
+    TENON_ASSIGN_OR_RETURN(const auto given, node.ConstantInts(1));
+    if (given && (given->size() != 1 || given->front() < 1)) {
+      return node.Error("the dft_length of DFT must be one element, 1 or more");
+    }
+    length = given ? std::optional(given->front()) : std::nullopt;
+  }
+  if (axis && length) {
+    attrs.length = *length;
+    return node.Return(node.Make<ten::DftOp>(x, attrs));
+  }
+  Formula f(node);
+  const Value at = axis ? f.Scalar(DType::kI64, static_cast<double>(attrs.axis)) : node.input(2);
+  Value result = f.Make<ten::DynamicDftOp>(
+      x, at, node.input(1),
+      ten::DynamicDftOp::Attrs{.inverse = attrs.inverse, .onesided = attrs.onesided});
+  if (!axis || !f.ok()) return f.Return(result);
+  // Only this axis and the last one have other extents than x.
+  Formula::Dims dims = Formula::DimsOf(x);
+  for (const int64_t i : {attrs.axis, rank - 1}) dims[i] = result.type().dim(i);
+  result.set_type(WithDims(result.type(), dims));
+  return f.Return(result);
+}
+
+// Transforms of frames: parts of the signal that begin every `frame_step` elements.
+absl::Status ImportSTFT(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
+  const Value signal = node.input(0), window = node.input(2);
+  TENON_ASSIGN_OR_RETURN(const bool onesided, node.Flag("onesided", true));
+  if (signal.type().rank() != 3) {
+    return node.Error(
+        fmt::format("STFT needs a signal [batch, length, parts], got {}", signal.type().text()));
+  }
+  Formula f(node);
+  const DimExpr extent = signal.type().dim(1);
+  const Value whole = f.Extent(extent), one = f.Scalar(DType::kI64, 1);
+  const auto check = [&](Value x, Value most, std::string what) {
+    return f.CheckRange(x, one, most, std::move(what));
+  };
+  const Value step = check(OneElement(f, node, 1, DType::kI64),
+                           f.Scalar(DType::kI64, kMostElements), "the frame_step of STFT");
+  Value length = whole;
+  if (node.input(3)) {
+    length = OneElement(f, node, 3, DType::kI64);
+  } else if (window && window.type().rank() == 1) {
+    length = f.Extent(window.type().dim(0));
+  }
+  length = check(length, whole, "the frame_length of STFT");
+  const Value count = f.Add(f.Div(f.Sub(whole, length), step), one);
+  const Value starts = f.Mul(f.Steps(count), step), steps = f.Steps(length);
+  if (!f.ok()) return f.status();
+  const DimExpr frame = steps.type().dim(0);
+  const Value at = f.Add(f.Along(starts, 0, 2), f.Along(steps, 1, 2));
+  Value frames = f.Make<ten::GatherOp>(signal, at, ten::GatherOp::Attrs{.axis = 1});
+  if (window) frames = f.Mul(frames, f.Along(window, 0, 2, frame));
+  return f.Return(f.Make<ten::DftOp>(frames, ten::DftOp::Attrs{.axis = 2, .onesided = onesided}));
 }
 
 }  // namespace tenon::onnx

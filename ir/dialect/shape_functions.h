@@ -102,6 +102,13 @@ absl::Status InferUnique(const InferContext& c, ResultTypes& results);
 absl::Status InferDynamicPad(const InferContext& c, ResultTypes& results);
 // ten.dynamic_resize: the shape of `x`, Unknown along `axes`, or along all axes if that is empty.
 absl::Status InferDynamicResize(const InferContext& c, ResultTypes& results);
+// ten.det: `x` without its last two axes, which must have one extent.
+absl::Status InferDet(const InferContext& c, ResultTypes& results);
+// ten.dft: `x` with `length` elements along `axis`, or the first half, and two parts; one part of
+// a onesided inverse.
+absl::Status InferDft(const InferContext& c, ResultTypes& results);
+// ten.dynamic_dft: the rank of `x` with Unknown extents and the same last one.
+absl::Status InferDynamicDft(const InferContext& c, ResultTypes& results);
 
 // ---- nn
 // nn.layer_norm, nn.rms_norm: the type of `x`. `scale` and `bias` must broadcast to it.
@@ -119,6 +126,12 @@ absl::Status InferPool(const InferContext& c, ResultTypes& results);
 absl::Status InferPoolWithIndices(const InferContext& c, ResultTypes& results);
 // nn.grid_sample: the batch and channels of `x` with the spatial extents of `grid`.
 absl::Status InferGridSample(const InferContext& c, ResultTypes& results);
+// nn.deform_conv: as nn.conv. `offset` and `mask` must have the spatial extents of the result.
+absl::Status InferDeformConv(const InferContext& c, ResultTypes& results);
+// nn.roi_align: one image for each of `rois`, with the channels of `x` and the extents given.
+absl::Status InferRoiAlign(const InferContext& c, ResultTypes& results);
+// nn.non_max_suppression: i64 of the shape [Unknown, 3].
+absl::Status InferNonMaxSuppression(const InferContext& c, ResultTypes& results);
 // nn.rotary_embedding: the type of `x`. `cos` and `sin` must have its element type.
 absl::Status InferRotaryEmbedding(const InferContext& c, ResultTypes& results);
 // nn.attention: the shape of `q` with the head size of `v`. Operands of rank 3 pack their heads.

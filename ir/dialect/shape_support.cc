@@ -150,6 +150,11 @@ absl::Status CheckVector(const InferContext& c, std::string_view what, Type type
   return absl::OkStatus();
 }
 
+absl::Status CheckOneElement(const InferContext& c, std::string_view what, Type type) {
+  if (type && type.is_tensor() && type.rank() == 0) return absl::OkStatus();
+  return CheckVector(c, what, type, DimExpr::Constant(c.context, 1));
+}
+
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank) {
   if (!type.is_tensor() || type.rank() == rank) return absl::OkStatus();
   return c.Error(fmt::format("{} must be of rank {}, not {}", what, rank, type.rank()));

@@ -53,6 +53,8 @@ absl::Status CheckBroadcastsTo(const InferContext& c, std::string_view what, Typ
                                std::span<const DimExpr> to);
 // Returns an error unless `type` can be a vector of length `extent`. Null and unranked types pass.
 absl::Status CheckVector(const InferContext& c, std::string_view what, Type type, DimExpr extent);
+// The same for an operand of one element, which may also be a scalar.
+absl::Status CheckOneElement(const InferContext& c, std::string_view what, Type type);
 // Returns an error unless `type` is unranked or has rank `rank`.
 absl::Status CheckRank(const InferContext& c, std::string_view what, Type type, int64_t rank);
 // Returns an error unless the operands of these groups have one element type. Absent ones pass.

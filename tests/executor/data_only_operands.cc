@@ -50,6 +50,7 @@ std::vector<DataOperands> DataOnlyOperands() {
         "ten.argmin.x",
         "ten.cumsum.x",
         "ten.cumulate.x",
+        "ten.dynamic_dft.x",
         "ten.dynamic_reduce.x",
         "ten.dynamic_resize.x",
         "ten.einsum.inputs",

@@ -117,6 +117,34 @@ std::vector<ValueCase> Indices() {
   };
 }
 
+std::vector<ValueCase> Regions() {
+  const auto region = [](float left, float right) { return Floats({1, 4}, {left, 0, right, 2}); };
+  const auto boxes = [](float corner) { return Floats({1, 2, 4}, {0, 0, 1, corner, 0, 0, 1, 1}); };
+  const auto scores = [](float first) { return Floats({1, 1, 2}, {first, 0.5f}); };
+  return {
+      {"nn.roi_align",
+       "output_width = 2 : i64",
+       {{"x", Ramp({2, 1, 3, 3})}, {"rois", region(0, 2)}, {"batch_indices", V({1})}},
+       {"1x1x1x2xf32"},
+       {{"batch_indices", {V({2}), V({-1}), V({kMin}), V({kMax})}},
+        {"rois", {region(0, kNaN), region(-kInf, 2), region(0, 1e30f)}}},
+       {{"rois", {region(0, 0), region(2, -2), region(-1e9f, 1e9f)}}}},
+      {"nn.non_max_suppression",
+       "",
+       {{"boxes", boxes(1)},
+        {"scores", scores(1)},
+        {"max_output", S(2)},
+        {"iou_threshold", FloatNumber(0.5f)},
+        {"score_threshold", FloatNumber(0)}},
+       {"?x3xi64"},
+       {{"iou_threshold", {FloatNumber(-0.5f), FloatNumber(1.5f), FloatNumber(kNaN)}}},
+       {{"boxes", {boxes(kNaN), boxes(kInf), boxes(-kInf)}},
+        {"scores", {scores(kNaN), scores(kInf), scores(-kInf)}},
+        {"max_output", {S(0), S(kMin), S(kMax)}},
+        {"score_threshold", {FloatNumber(kNaN), FloatNumber(kInf), FloatNumber(-kInf)}}}},
+  };
+}
+
 std::vector<ValueCase> Lengths() {
   return {
       {"nn.recurrence",
@@ -211,6 +239,19 @@ std::vector<ValueCase> Axes() {
 std::vector<ValueCase> Sizes() {
   const Tensor x = Ramp({2, 3});
   return {
+      {"ten.dynamic_dft",
+       "",
+       {{"x", Ramp({2, 3, 1})}, {"axis", S(1)}, {"length", S(4)}},
+       {"?x?x2xf32"},
+       {{"axis", {S(2), S(-1), S(3), S(-4), S(kMax), S(kMin)}},
+        {"length", {S(0), S(-1), S(kMax), S(kMin)}}},
+       {{"axis", {S(0), S(-2)}}, {"length", {S(1), S(9)}}}},
+      {"ten.dynamic_dft",  // the type says the result's shape
+       "inverse = true, onesided = true",
+       {{"x", Ramp({1, 3, 2})}, {"axis", S(1)}},
+       {"1x4x1xf32"},
+       {{"axis", {S(0), S(2), S(-1), S(kMax), S(kMin)}}},
+       {}},
       {"ten.dynamic_topk",
        "axis = 1 : i64",
        {{"x", x}, {"k", V({2})}},
@@ -328,7 +369,7 @@ std::vector<ValueCase> Counted() {
 
 std::vector<ValueCase> ValueCases() {
   std::vector<ValueCase> all;
-  for (const auto& cases : {Indices(), Lengths(), Axes(), Sizes(), Counted()}) {
+  for (const auto& cases : {Indices(), Regions(), Lengths(), Axes(), Sizes(), Counted()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

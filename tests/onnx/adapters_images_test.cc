@@ -38,7 +38,9 @@ ModelBuilder Window(const char* op, int64_t size, const NamedValues& attributes 
 }
 
 TEST(Images, WindowsOfConstantSizesAreConstants) {
-  EXPECT_EQ(ImportModel(Window("HannWindow", 5)).ResultType(), "tensor<5xf32>");
+  for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) {
+    EXPECT_EQ(ImportModel(Window(op, 5)).ResultType(), "tensor<5xf32>");
+  }
   EXPECT_EQ(
       ImportModel(Window("HannWindow", 5, {{"output_datatype", int64_t{TensorProto::DOUBLE}}}))
           .ResultType(),
@@ -118,6 +120,95 @@ TEST(Images, MaxUnpoolWritesToFlatPositions) {
   EXPECT_EQ(ImportModel(model({})).ResultType(), "tensor<1x1x4xf32>");
   EXPECT_THAT(ResultOf(model({})), ElementsAre(0, 5, 6, 0));
   EXPECT_THAT(ResultOf(model({1, 1, 6})), ElementsAre(0, 5, 6, 0, 0, 0));
+}
+
+ModelBuilder OneSignalNode(int64_t opset, const char* op, const Names& inputs,
+                           const NamedValues& attributes = {}) {
+  ModelBuilder model(opset);
+  model.Input("x", {"B", 10, 6, 1}).Input("c", {"B", 10, 6, 2}).Input("signal", {"B", 20, 1});
+  model.Input("long", {"B", "L", 2}).Input("window", {8}).Input("n", {}, TensorProto::INT64);
+  model.Ints("four", {}, {4}).Ints("five", {}, {5}).Ints("one", {}, {1});
+  model.Node(op, inputs, {"out"}, attributes, "the_node").Output("out");
+  return model;
+}
+
+TEST(Images, FourierTransformsOfAllOpsets) {
+  const auto type = [](const ModelBuilder& model) { return ImportModel(model).ResultType(); };
+  const NamedValues half = {{"onesided", int64_t{1}}};
+  const NamedValues back = {{"onesided", int64_t{1}}, {"inverse", int64_t{1}}};
+  // The axis is an attribute first, and 1 by default.
+  EXPECT_EQ(type(OneSignalNode(17, "DFT", {"x"})), R"(tensor<?x10x6x2xf32, ["B", "", "", ""]>)");
+  EXPECT_EQ(type(OneSignalNode(17, "DFT", {"x"}, half)),
+            R"(tensor<?x6x6x2xf32, ["B", "", "", ""]>)");
+  // Then it is an input, and the last but one by default.
+  EXPECT_EQ(type(OneSignalNode(20, "DFT", {"x"}, half)),
+            R"(tensor<?x10x4x2xf32, ["B", "", "", ""]>)");
+  EXPECT_EQ(type(OneSignalNode(20, "DFT", {"x", "four", "one"})),
+            R"(tensor<?x4x6x2xf32, ["B", "", "", ""]>)");
+  EXPECT_EQ(type(OneSignalNode(20, "DFT", {"c", "", "one"}, back)),
+            R"(tensor<?x18x6x1xf32, ["B", "", "", ""]>)");
+  EXPECT_EQ(type(OneSignalNode(20, "DFT", {"c", "five", "one"}, back)),
+            R"(tensor<?x5x6x1xf32, ["B", "", "", ""]>)");
+  const ModelBuilder length = OneSignalNode(20, "DFT", {"x", "n", "one"});
+  EXPECT_EQ(Ops(length), "ten.dynamic_dft");
+  EXPECT_EQ(type(length), R"(tensor<?x?x6x2xf32, ["B", "the_node.d1", "", ""]>)");
+  EXPECT_EQ(Ops(OneSignalNode(20, "DFT", {"x", "", "n"})), "ten.dynamic_dft");
+  for (const auto& [model, message] :
+       {std::pair(OneSignalNode(17, "DFT", {"c"}, half), "needs real numbers"),
+        std::pair(OneSignalNode(17, "DFT", {"x"}, back), "needs complex numbers"),
+        std::pair(OneSignalNode(17, "DFT", {"x"}, {{"axis", int64_t{3}}}), "the last axis"),
+        std::pair(OneSignalNode(17, "DFT", {"x"}, {{"axis", int64_t{4}}}), "axis")}) {
+    EXPECT_THAT(ImportModel(model).status.ToString(), HasSubstr(message));
+  }
+}
+
+TEST(Images, ShortTimeFourierTransforms) {
+  const auto type = [](const ModelBuilder& model) { return ImportModel(model).ResultType(); };
+  EXPECT_EQ(type(OneSignalNode(17, "STFT", {"signal", "four", "", "five"})),
+            R"(tensor<?x4x3x2xf32, ["B", "", "", ""]>)");
+  EXPECT_EQ(type(OneSignalNode(17, "STFT", {"signal", "four", "window"})),
+            R"(tensor<?x4x5x2xf32, ["B", "", "", ""]>)");
+  EXPECT_EQ(type(OneSignalNode(17, "STFT", {"signal", "four"})),
+            R"(tensor<?x1x11x2xf32, ["B", "", "", ""]>)");
+  const Imported complex =
+      ImportModel(OneSignalNode(17, "STFT", {"long", "n", "window"}, {{"onesided", int64_t{0}}}));
+  EXPECT_EQ(complex.status.ToString(), "OK");
+  EXPECT_THAT(ImportModel(OneSignalNode(17, "STFT", {"long", "n", "window"})).status.ToString(),
+              HasSubstr("needs real numbers"));
+  EXPECT_THAT(ImportModel(OneSignalNode(17, "STFT", {"signal", "four", "window", "five"}))
+                  .status.ToString(),
+              HasSubstr("needs a vector of 5 elements"));
+  // Frames of two numbers from every second one on, of which the second is weighted by 10.
+  ModelBuilder model(17);
+  model.Floats("x", {1, 5, 1}, {1, 2, 3, 4, 5}).Ints("step", {}, {2}).Floats("w", {2}, {1, 10});
+  model.Node("STFT", {"x", "step", "w"}, {"out"}, {}, "the_node").Output("out");
+  EXPECT_THAT(ResultOf(model), Near({21, 0, -19, 0, 43, 0, -37, 0}));
+}
+
+TEST(Images, Detection) {
+  ModelBuilder model(22);
+  model.Input("x", {"N", 4, "H", "W"}).Input("rois", {"R", 4});
+  model.Input("images", {"R"}, TensorProto::INT64).Input("w", {6, 2, 3, 3});
+  model.Input("offset", {"N", 36, 8, 8}).Input("mask", {"N", 18, 8, 8}).Input("bias", {6});
+  model.Input("image", {"N", 4, 8, 8}).Input("boxes", {"N", "B", 4}).Input("scores", {"N", 3, "B"});
+  model.Ints("most", {1}, {10}).Input("square", {"N", 3, 3});
+  const auto add = [&](const char* op, const Names& inputs, const char* out,
+                       const NamedValues& attributes) {
+    model.Node(op, inputs, {out}, attributes, op).Output(out);
+  };
+  add("RoiAlign", {"x", "rois", "images"}, "aligned", {{"output_width", int64_t{2}}});
+  add("DeformConv", {"image", "w", "offset", "bias", "mask"}, "moved",
+      {{"group", int64_t{2}},
+       {"offset_group", int64_t{2}},
+       {"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  add("NonMaxSuppression", {"boxes", "scores", "most"}, "kept", {});
+  add("Det", {"square"}, "determinant", {});
+  const Imported result = ImportModel(model);
+  EXPECT_EQ(result.Ops(), "nn.roi_align nn.deform_conv nn.non_max_suppression ten.det");
+  EXPECT_EQ(result.ResultType(0), R"(tensor<?x4x1x2xf32, ["R", "", "", ""]>)");
+  EXPECT_EQ(result.ResultType(1), R"(tensor<?x6x8x8xf32, ["N", "", "", ""]>)");
+  EXPECT_EQ(result.ResultType(2), R"(tensor<?x3xi64, ["NonMaxSuppression.d0", ""]>)");
+  EXPECT_EQ(result.ResultType(3), R"(tensor<?xf32, ["N"]>)");
 }
 
 }  // namespace

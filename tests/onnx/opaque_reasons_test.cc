@@ -44,7 +44,11 @@ ModelBuilder ModelOf(const Case& c) {
 std::vector<Case> Cases() {
   const std::vector<int64_t> window = {2, 2};
   return {
-      {"Det", 17, {"x"}, {}, "Det has no counterpart (expected an operator of docs/"},
+      {"NoSuchOperator",
+       17,
+       {"x"},
+       {},
+       "NoSuchOperator has no counterpart (expected an operator of docs/"},
       {"Relu",
        5,
        {"text"},

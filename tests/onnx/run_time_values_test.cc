@@ -242,6 +242,23 @@ TEST(OnnxRunTimeValues, ImagesAndSignals) {
       Case("MelWeightMatrix", mel, 2, {S(0), S(-1), S(kMax), S(kMin)}),
       Case("MelWeightMatrix", mel, 3, {},
            {FloatNumber(kNaN), FloatNumber(-kInf), FloatNumber(1e30f)}),
+      Case("DFT", {Ramp({1, 4, 3, 1}), S(5), S(1)}, 1, {S(0), S(-5), S(kMin), S(kMax)},
+           {S(1), S(4)}),
+      Case("DFT", {Ramp({1, 4, 3, 1}), Tensor(), S(1)}, 2, {S(3), S(-1), S(-5), S(kMin), S(kMax)},
+           {S(0), S(-2)}, {{"onesided", kSingle}}),
+      Case("STFT", {Ramp({1, 8, 1}), S(2), Tensor(), S(4)}, 1, {S(0), S(-1), S(kMin), S(kMax)},
+           {S(1), S(9)}),
+      Case("STFT", {Ramp({1, 8, 1}), S(2), Tensor(), S(4)}, 3,
+           {S(0), S(-1), S(9), S(kMin), S(kMax)}, {S(1), S(8)}),
+      Case("STFT", {Ramp({1, 8, 1}), S(2), Ramp({4}), S(4)}, 3, {S(0), S(3), S(5), S(kMax)}),
+      Case("RoiAlign", {Ramp({2, 1, 4, 4}), Floats({1, 4}, {0, 0, 2, 2}), V({1})}, 2,
+           {V({2}), V({-1}), V({kMin}), V({kMax})}, {V({0})}),
+      Case("NonMaxSuppression",
+           {Floats({1, 2, 4}, {0, 0, 1, 1, 0, 0, 2, 2}), Ramp({1, 1, 2}), V({2}), F({0.5f})}, 3,
+           {F({-1}), F({2}), F({kNaN})}, {F({0}), F({1})}),
+      Case("NonMaxSuppression",
+           {Floats({1, 2, 4}, {0, 0, 1, 1, 0, 0, 2, 2}), Ramp({1, 1, 2}), V({2}), F({0.5f})}, 2, {},
+           {V({0}), V({-1}), V({kMin}), V({kMax})}),
       Case("AffineGrid", {Ramp({1, 2, 3}), V({1, 1, 2, 2})}, 1,
            {V({2, 1, 2, 2}), V({0, 1, 2, 2}), V({1, 1, -2, 2}), V({1, -1, 2, 2}),
             V({1, 1, kMax, 2}), V({1, 1, 2, kMin})},
@@ -296,11 +313,8 @@ TEST(OnnxRunTimeValues, TripCounts) {
 
 // What no kernel runs says so before anything runs, whatever the values are.
 TEST(OnnxRunTimeValues, OperatorsThatDoNotRun) {
-  const Tensor x = Ramp({1, 1, 4, 1});
   const ValueNode cases[] = {
       Case("Col2Im", {Ramp({1, 4, 4}), V({4, 4}), V({2, 2})}, 1, {}),
-      Case("DFT", {x, S(-5)}, 1, {}),
-      Case("STFT", {Ramp({1, 8, 1}), S(0), Tensor(), S(4)}, 1, {}),
   };
   for (const ValueNode& c : cases) {
     for (int level : {0, 2}) {

@@ -264,7 +264,7 @@ def index_page(all_dialects, data):
   lines = md.page('Operations', 'ir/dialect/*.yaml', intro)
   lines += md.table(['dialect', 'ops', 'what it holds'],
                     [(f'[`{d.name}`]({d.name}.md)', str(len(d.ops)), formula(md.sentence(d.summary))) for d in all_dialects])
-  lines += ['A program may also hold ops of ONNX that Tenon does not have, such as `onnx.NonMaxSuppression`. They print and are',
+  lines += ['A program may also hold ops of ONNX that Tenon does not have, such as `onnx.ImageDecoder`. They print and are',
             'optimized around, but they do not run. [ONNX operators](../onnx-operators.md) lists the operators that are imported.', '']
   lines += ['## Element types', '', 'Operands and results name the element types that they allow:', '']
   lines += md.table(['words', 'element types'], [
@@ -342,7 +342,7 @@ class Onnx:
              f'The importer reads operators up to opset {self.newest}. To write the imported program as text:', '',
              *md.fence('console', '$ build/bin/ir-opt tests/models/bert.eager.ts17/model.onnx --elide-resources -o imported.mlir')[:-1]]
     lines = md.page('ONNX operators', 'ir/dialect/*.yaml, frontends/onnx and tools/docs/reference/onnx.yaml', intro)
-    lines += ['An operator that is not listed becomes an [opaque op](../glossary.md#opaque-op), such as `onnx.NonMaxSuppression`, and a remark names it. So does a',
+    lines += ['An operator that is not listed becomes an [opaque op](../glossary.md#opaque-op), such as `onnx.ImageDecoder`, and a remark names it. So does a',
               'form that Tenon does not have. The program prints and is optimized around the op, but it does not run.', '',
               'The tables leave out casts, constants and reshapes between the ops.', '',
               'The column _read from opset_ is the lowest opset at which the importer reads the operator. It may be lower than the opset',

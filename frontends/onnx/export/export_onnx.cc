@@ -61,7 +61,8 @@ class Export {
     }
     Lowering lowering(op, opset_, dims_);
     constexpr bool (*kParts[])(Lowering&) = {LowerElementwise, LowerMovement,   LowerReduction,
-                                             LowerLayer,       LowerRecurrence, LowerControl};
+                                             LowerLayer,       LowerRecurrence, LowerSignal,
+                                             LowerControl};
     for (const auto part : kParts) {
       if (part(lowering)) return lowering.status();
     }

@@ -96,6 +96,7 @@ bool LowerReduction(Lowering& lowering);
 bool LowerLayer(Lowering& lowering);
 bool LowerMicrosoft(Lowering& lowering);
 bool LowerRecurrence(Lowering& lowering);
+bool LowerSignal(Lowering& lowering);
 bool LowerControl(Lowering& lowering);
 
 // Writes an operation that no node of the opset computes as simpler operations before it. Returns
