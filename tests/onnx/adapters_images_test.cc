@@ -38,7 +38,9 @@ ModelBuilder Window(const char* op, int64_t size, const NamedValues& attributes 
 }
 
 TEST(Images, WindowsOfConstantSizesAreConstants) {
-  EXPECT_EQ(ImportModel(Window("HannWindow", 5)).ResultType(), "tensor<5xf32>");
+  for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) {
+    EXPECT_EQ(ImportModel(Window(op, 5)).ResultType(), "tensor<5xf32>");
+  }
   EXPECT_EQ(
       ImportModel(Window("HannWindow", 5, {{"output_datatype", int64_t{TensorProto::DOUBLE}}}))
           .ResultType(),
