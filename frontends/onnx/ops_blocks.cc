@@ -145,9 +145,7 @@ absl::Status ImportSpaceToDepth(Node& node) {
 
 absl::Status ImportCol2Im(Node& node) {
   TENON_ASSIGN_OR_RETURN(const auto blocks, ReadColumns(node));
-  if (!blocks)
-    return node.Opaque("Col2Im needs constant sizes of the image and its blocks",
-                       "constants in their place");
+  if (!blocks) return ImportCol2ImAtRunTime(node);
   const Columns& b = *blocks;
   const size_t axes = b.image.size();
   const Value x = node.input(0);

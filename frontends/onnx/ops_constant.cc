@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "frontends/onnx/node.h"
-#include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "frontends/onnx/formula.h"
-#include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/nn_ops.h"

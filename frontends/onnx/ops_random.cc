@@ -5,7 +5,6 @@
 
 #include "frontends/onnx/formula.h"
 #include "frontends/onnx/loop_body.h"
-#include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/random_ops.h"

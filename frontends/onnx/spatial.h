@@ -22,6 +22,9 @@ absl::StatusOr<std::vector<int64_t>> SpatialList(const Node& node, std::string_v
 // `w`.
 absl::StatusOr<nn::ConvOp::Attrs> ReadConv(const Node& node, Value w);
 
+// Imports Col2Im with sizes that only a run knows.
+absl::Status ImportCol2ImAtRunTime(Node& node);
+
 }  // namespace tenon::onnx
 
 #endif  // TENON_FRONTENDS_ONNX_SPATIAL_H_

@@ -56,7 +56,7 @@ class Words {
 };
 
 // The bits of a significand, the implicit one included: so many random bits are exact in the type.
-constexpr int BitsOf(DType dtype) {
+constexpr int SignificandBits(DType dtype) {
   switch (dtype) {
     case DType::kF16:
       return 11;
@@ -93,7 +93,7 @@ KernelStatus Fill(const RunArgs& args, const Words& words, int64_t per_element, 
 
 KernelStatus Uniform(const RunArgs& args) {
   const auto& attrs = args.get<random::UniformAttrs>();
-  const int bits = BitsOf(args.outputs[0].dtype);
+  const int bits = SignificandBits(args.outputs[0].dtype);
   const double low = attrs.low, width = static_cast<double>(attrs.high) - low;
   return Fill(args, Words(attrs, *args.device), bits > 32 ? 2 : 1,
               [=](const uint32_t* words) { return low + width * Unit(words, bits); });

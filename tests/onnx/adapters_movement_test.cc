@@ -257,6 +257,16 @@ TEST(Adapters, Col2Im) {
           .HasDiagnostic("the_node: error: Col2Im has blocks of 5 in an image of 3 along axis 1"));
 }
 
+TEST(Adapters, Col2ImOfSizesThatARunTells) {
+  ModelBuilder model(18);
+  model.Input("x", {"N", 6, 4}).Input("image", {2}, TensorProto::INT64);
+  model.Input("block", {2}, TensorProto::INT64);
+  model.Node("Col2Im", {"x", "image", "block"}, {"out"}, {}, "the_node").Output("out");
+  const Imported result = ImportModel(model);
+  EXPECT_EQ(ten::ScatterNdOp(result.Only("ten.scatter_nd")).reduction(), "add");
+  EXPECT_TRUE(result.ResultType().starts_with("tensor<?x?x?x?xf32, [\"N\",")) << result.Text();
+}
+
 TEST(Adapters, Col2ImOfHugeNumbers) {
   constexpr int64_t kHuge = int64_t{1} << 62;
   const auto list = [](int64_t a, int64_t b) { return std::vector<int64_t>{a, b}; };

@@ -36,6 +36,7 @@ ModelBuilder ModelOf(const Case& c) {
   model.Input("train", {}, TensorProto::BOOL)
       .Input("len", {2}, TensorProto::INT32)
       .Input("one", {1}, TensorProto::INT32);
+  model.Input("unsized", {"U"}, TensorProto::INT64);
   model.Input("cache", {2, 2, 6, 4}).Input("w24", {4, 24}).Input("b24", {24});
   model.Ints("four", {1}, {4}).Floats("scales", {3}, {1, 1, 1.3f}).Floats("c4", {4}, {1, 2, 3, 4});
   return model;
@@ -103,9 +104,9 @@ std::vector<Case> Cases() {
        "Attention with a scale of 0 is not supported (expected another scale"},
       {"Col2Im",
        18,
-       {"x", "i", "i"},
+       {"x", "unsized", "unsized"},
        {},
-       "Col2Im needs constant sizes of the image and its blocks (expected constants"},
+       "Col2Im of an unknown number of axes is not supported (expected an image_shape and"},
       {"BatchNormalization",
        9,
        {"x", "v", "v", "v", "v"},

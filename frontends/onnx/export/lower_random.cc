@@ -1,6 +1,5 @@
 // Random numbers.
 #include "frontends/onnx/export/lowering.h"
-#include "frontends/onnx/onnx.pb.h"
 #include "frontends/onnx/tensor.h"
 #include "ir/dialect/random_ops.h"
 
