@@ -63,7 +63,12 @@ Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
         dim.dim_value() >= 0) {
       dims.push_back(DimExpr::Constant(context_, dim.dim_value()));
     } else if (binding && !IsPlaceholder(dim.dim_param())) {
-      const std::string symbol = SymbolText(dim.dim_param());
+      std::string symbol = SymbolText(dim.dim_param());
+      // Different names are different symbols, also where they differ in such characters only.
+      for (;; symbol += '_') {
+        const auto [known, is_new] = symbols_.emplace(symbol, dim.dim_param());
+        if (is_new || known->second == dim.dim_param()) break;
+      }
       dim_namer_.Reserve(symbol);
       dims.push_back(DimExpr::Symbol(context_, symbol));
     } else {

@@ -143,6 +143,7 @@ class GraphImporter {
   Location file_location_;
   Frame main_;
   std::map<FunctionKey, const onnxpb::FunctionProto*> functions_;
+  std::map<std::string, std::string> symbols_;  // of the model's dimensions: symbol, name there
   DimNamer dim_namer_;
   ShapeData shape_data_;
   int64_t inlined_nodes_ = 0;

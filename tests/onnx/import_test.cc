@@ -76,6 +76,13 @@ TEST(Import, CycleNamesItsNodes) {
       << result.diagnostics.at(0);
 }
 
+// Characters that no symbol has become "_", and the symbols stay different.
+TEST(Import, OddNamesOfDimensionsStayDifferent) {
+  ModelBuilder model(17);
+  model.Input("x", {"a\nb", "a_b", "a\nb"}).Node("Relu", {"x"}, {"y"}).Output("y");
+  EXPECT_EQ(ImportModel(model).ResultType(), R"(tensor<?x?x?xf32, ["a_b", "a_b_", "a_b"]>)");
+}
+
 TEST(Import, UndefinedAndDuplicateValues) {
   ModelBuilder undefined(17);
   undefined.Input("x", {2}).Node("Add", {"x", "nowhere"}, {"a"}, {}, "n").Output("a");

@@ -56,18 +56,25 @@ const DimValues::Source* DimValues::Find(DimExpr dim, const Block* at) const {
   return nullptr;
 }
 
+Value DimValues::Known(const std::string& text, const Block* at) const {
+  const auto found = computed_.find(text);
+  if (found == computed_.end()) return Value();
+  for (const Value value : found->second) {
+    if (Encloses(value.parent_block(), at)) return value;
+  }
+  return Value();
+}
+
 Value DimValues::Of(DimExpr dim, Lowering& lowering) {
   if (dim.is_constant()) return lowering.Ints({dim.constant()});
   const Block* at = lowering.op().block();
-  for (const Value value : computed_[dim.text()]) {
-    if (Encloses(value.parent_block(), at)) return value;
-  }
+  if (const Value known = Known(dim.text(), at)) return known;
   const Source* source = Find(dim, at);
   const Value value = source != nullptr ? lowering.Node("Shape", {source->value},
                                                         {{"start", lowering.Int(source->axis)},
                                                          {"end", lowering.Int(source->axis + 1)}})
                                         : Compute(dim, lowering);
-  if (value) computed_[dim.text()].push_back(value);
+  if (value) Note(dim.text(), value);
   return value;
 }
 

@@ -27,6 +27,10 @@ class DimValues {
   // Returns `dim` as an i64 vector of one element, computed at the point of `lowering`. Reports an
   // error there if a symbol is the extent of no value before.
   Value Of(DimExpr dim, Lowering& lowering);
+  // Returns the value noted under `text` that an operation in `at` may read; null if there is none.
+  Value Known(const std::string& text, const Block* at) const;
+  // Notes a value for later operations. `text` must say what it is.
+  void Note(const std::string& text, Value value) { computed_[text].push_back(value); }
 
  private:
   struct Source {

@@ -35,8 +35,12 @@ class Export {
     return absl::OkStatus();
   }
 
-  // Erases what has become superfluous. Call it last.
-  void Finish() { dims_.EraseUnused(); }
+  // Combines nodes and erases what has become superfluous. Call it last.
+  absl::Status Finish(Operation& function) {
+    TENON_RETURN_IF_ERROR(CombineNodes(function, opset_, dims_));
+    dims_.EraseUnused();
+    return absl::OkStatus();
+  }
   int64_t lowered() const { return lowered_; }
 
  private:
@@ -94,7 +98,7 @@ class ExportOnnx : public Pass {
     if (func->region().empty()) return PassResult{};
     Export run(opset_, microsoft_);
     TENON_RETURN_IF_ERROR(run.LowerBlock(func->region().front()));
-    run.Finish();
+    TENON_RETURN_IF_ERROR(run.Finish(*func));
     if (run.lowered() > 0) context.statistics->Add("operations", run.lowered());
     return PassResult{run.lowered() > 0};
   }

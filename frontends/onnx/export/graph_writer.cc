@@ -5,7 +5,6 @@
 #include "fmt/format.h"
 #include "frontends/onnx/export/local_functions.h"
 #include "frontends/onnx/export/schema_versions.h"
-#include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/core/diagnostic.h"
 #include "ir/dialect/core_ops.h"
@@ -38,7 +37,7 @@ bool IsOwnEntry(std::string_view name) {
 }
 
 // Uniform constants of at least so many bytes are computed by a node instead of written whole.
-constexpr int64_t kLeastUniform = int64_t{1} << 20;
+constexpr int64_t kLeastUniform = int64_t{1} << 24;
 
 bool IsLargeUniform(Attribute value) {
   return value.is_splat() &&

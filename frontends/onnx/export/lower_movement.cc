@@ -7,6 +7,22 @@
 namespace tenon::onnx {
 namespace {
 
+// The axes of extent 1 that `more` has beside those of `less`, in order; none if they are not all.
+std::vector<int64_t> AddedAxes(std::span<const DimExpr> more, std::span<const DimExpr> less) {
+  std::vector<int64_t> added;
+  size_t next = 0;
+  for (size_t i = 0; i < more.size(); ++i) {
+    if (next < less.size() && DimExpr::ProvablyEqual(more[i], less[next])) {
+      ++next;
+    } else if (more[i].is_constant(1)) {
+      added.push_back(static_cast<int64_t>(i));
+    } else {
+      return {};
+    }
+  }
+  return next == less.size() ? added : std::vector<int64_t>();
+}
+
 // The shape input of Reshape. 0 copies an extent of x; -1 stands for the only other extent that is
 // no number, if the rest are numbers: ONNX cannot find it beside an extent of 0.
 void Reshape(Lowering& l, const ten::ReshapeOp& op) {
@@ -33,6 +49,12 @@ void Reshape(Lowering& l, const ten::ReshapeOp& op) {
     Lowering::Attrs attrs;
     if (zero) attrs.emplace_back("allowzero", l.Int(1));
     return l.Done(l.Node("Reshape", {op.x(), l.Ints(numbers)}, attrs));
+  }
+  if (type.is_tensor()) {
+    const std::vector<int64_t> added = AddedAxes(dims, type.dims());
+    if (!added.empty()) return l.Done(l.Node("Unsqueeze", {op.x(), l.Ints(added)}));
+    const std::vector<int64_t> dropped = AddedAxes(type.dims(), dims);
+    if (!dropped.empty()) return l.Done(l.Node("Squeeze", {op.x(), l.Ints(dropped)}));
   }
   l.Done(l.Node("Reshape", {op.x(), l.Extents(dims)}, {{"allowzero", l.Int(1)}}));
 }

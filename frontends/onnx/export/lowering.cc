@@ -103,7 +103,14 @@ Value Lowering::Extents(std::span<const DimExpr> dims) {
   }
   if (parts.empty()) return Ints(numbers);
   flush();
-  return parts.size() == 1 ? parts[0] : Node("Concat", parts, {{"axis", Int(0)}});
+  if (parts.size() == 1) return parts[0];
+  // Vectors of equal extents are one.
+  std::string text;
+  for (const DimExpr dim : dims) text += fmt::format("{}, ", dim.text());
+  if (const Value known = dims_.Known(text, op_.block())) return known;
+  const Value vector = Node("Concat", parts, {{"axis", Int(0)}});
+  if (vector) dims_.Note(text, vector);
+  return vector;
 }
 
 Value Lowering::ToI64(Value x) {

@@ -103,6 +103,11 @@ bool LowerRecurrence(Lowering& lowering);
 bool LowerSignal(Lowering& lowering);
 bool LowerControl(Lowering& lowering);
 
+// Puts nodes of a lowered function together for which ONNX has one: Gemm, BatchNormalization,
+// DequantizeLinear, QuantizeLinear, and a Transpose for two. What they replace goes with
+// DimValues::EraseUnused.
+absl::Status CombineNodes(Operation& function, int64_t opset, DimValues& dims);
+
 // Writes an operation that no node of the opset computes as simpler operations before it. Returns
 // the values of its results; empty if it stays.
 absl::StatusOr<std::vector<Value>> Decompose(Operation& op, int64_t opset);

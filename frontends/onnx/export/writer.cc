@@ -12,7 +12,6 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "ir/core/check.h"
-#include "ir/core/symbol_table.h"
 #include "ir/core/write_file.h"
 
 namespace tenon::onnx {
@@ -138,7 +137,7 @@ absl::Status WriteData(const std::vector<Tensor>& tensors, TextSink sink) {
 
 // The function with the name of what it computes.
 absl::StatusOr<onnxpb::FunctionProto> FunctionOf(const LocalFunction& function, int64_t opset) {
-  Operation* const main = LookupSymbol(function.module.get(), "main");
+  Operation* const main = function.module->region().front().front();
   GraphWriter writer(main->context(), opset);
   onnxpb::GraphProto graph;
   TENON_RETURN_IF_ERROR(writer.Write(*main, graph));
