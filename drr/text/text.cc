@@ -42,7 +42,7 @@ std::string RuleTextParser::NearestOp(const std::string& name) const {
   for (const std::string& dialect : context_.DialectNames()) {
     for (const OpInfo* info : context_.OpsOf(dialect)) names.emplace_back(info->name());
   }
-  return DidYouMean(name, names);
+  return DidYouMeanOp(name, names);
 }
 
 absl::StatusOr<OperandPattern> RuleTextParser::ParseOperand() {

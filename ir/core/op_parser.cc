@@ -167,14 +167,14 @@ const OpInfo* OpParser::FindInfo(std::string_view name, size_t at) {
   if (info == nullptr) {
     bool known = context_.HasDialect(dialect);
     if (known || !context_.IsUnregisteredDialectAllowed(dialect)) {
-      std::vector<std::string> names;
-      if (known) {
-        for (const OpInfo* op : context_.OpsOf(dialect)) names.emplace_back(op->name());
-      } else {
-        names = context_.DialectNames();
-      }
-      std::string hint = names.empty() ? "; the Context has no dialects (RegisterAllDialects)"
-                                       : DidYouMean(known ? name : dialect, names);
+      const std::vector<std::string> dialects = context_.DialectNames();
+      std::vector<std::string> ops;
+      for (const std::string& of : dialects)
+        for (const OpInfo* op : context_.OpsOf(of)) ops.emplace_back(op->name());
+      const std::string hint = dialects.empty()
+                                   ? "; the Context has no dialects (RegisterAllDialects)"
+                               : known ? DidYouMeanOp(name, ops)
+                                       : DidYouMean(dialect, dialects);
       ErrorAt(at,
               known ? fmt::format("unknown op '{}' in dialect '{}'{}", name, dialect, hint)
                     : fmt::format("unknown dialect '{}' of op '{}'{}; ops of unknown dialects need "

@@ -79,6 +79,27 @@ void AppendShortened(std::string& out, std::string_view text, size_t most, bool 
   AppendEscaped(out, text.substr(tail), keep_lines);
 }
 
+// Shortens words longer than a name may be, but no paths: these must be found again.
+std::string WithShortWords(std::string_view line) {
+  std::string out;
+  while (!line.empty()) {
+    const std::string_view word = line.substr(0, std::min(line.find(' ') + 1, line.size()));
+    const std::string_view part = word.empty() ? line : word;
+    if (part.size() > kLongestShownName + 8 && part.find('/') == std::string_view::npos) {
+      const size_t half = kLongestShownName / 2;
+      size_t head = half, tail = part.size() - half;
+      for (int i = 0; i < 3 && Continues(part[head]); ++i) --head;
+      for (int i = 0; i < 3 && Continues(part[tail]); ++i) ++tail;
+      out += fmt::format("{}... ({} bytes) ...{}", part.substr(0, head), part.size(),
+                         part.substr(tail));
+    } else {
+      out += part;
+    }
+    line.remove_prefix(part.size());
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ShownText(std::string_view text) {
@@ -91,7 +112,7 @@ std::string ShownMessage(std::string_view message, size_t most) {
   std::string out;
   while (true) {
     const size_t end = message.find('\n');
-    AppendShortened(out, message.substr(0, end), most, true);
+    AppendShortened(out, WithShortWords(message.substr(0, end)), most, true);
     if (end == std::string_view::npos) return out;
     out += '\n';
     message.remove_prefix(end + 1);

@@ -18,7 +18,7 @@ inline constexpr size_t kLongestShownName = 256;
 // that are not UTF-8.
 std::string ShownText(std::string_view text);
 
-// The same, and shortens each line of more than `most` bytes in its middle.
+// The same; shortens lines of more than `most` bytes, and words longer than a name but no paths.
 std::string ShownMessage(std::string_view message, size_t most = kMaxMessage);
 
 // The same for one name or token: escapes new line and tab, too, and shortens a name longer than

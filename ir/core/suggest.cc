@@ -45,4 +45,11 @@ std::string DidYouMean(std::string_view name, std::span<const std::string> candi
   return nearest.empty() ? std::string() : "; did you mean '" + std::string(nearest) + "'?";
 }
 
+std::string DidYouMeanOp(std::string_view name, std::span<const std::string> candidates) {
+  const auto last_part = [](std::string_view op) { return op.substr(op.find('.') + 1); };
+  for (const std::string& candidate : candidates)
+    if (last_part(candidate) == last_part(name)) return "; did you mean '" + candidate + "'?";
+  return DidYouMean(name, candidates);
+}
+
 }  // namespace tenon

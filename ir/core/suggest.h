@@ -13,6 +13,9 @@ namespace tenon {
 std::string_view Nearest(std::string_view name, std::span<const std::string> candidates);
 // Returns "; did you mean 'x'?", or an empty string.
 std::string DidYouMean(std::string_view name, std::span<const std::string> candidates);
+// The same for an op: one of the same name in another dialect is the nearest, and `relu` is the
+// name of `ten.relu`.
+std::string DidYouMeanOp(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace tenon
 

@@ -110,6 +110,8 @@ TEST_F(TextTest, ErrorsNameThePlace) {
   EXPECT_EQ(Why("rule a {\n  match gelu(foo(x))\n}"), "x.drr:2:14: there is no op 'foo'");
   EXPECT_EQ(Why("rule a {\n  match gelu(rellu(x))\n}"),
             "x.drr:2:14: there is no op 'rellu'; did you mean 'relu'?");
+  EXPECT_EQ(Why("rule a {\n  match nn.relu(x)\n}"),
+            "x.drr:2:9: there is no op 'nn.relu'; did you mean 'ten.relu'?");
   EXPECT_EQ(Why("rule a { match softmax(x) {axes = 1} }"),
             "x.drr:1:28: nn.softmax has no attribute 'axes'; did you mean 'axis'?");
   EXPECT_EQ(Why("rule a { match relu(x, y) }"), "x.drr:1:24: ten.relu has only 1 operand");

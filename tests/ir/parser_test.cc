@@ -69,6 +69,13 @@ TEST(SuggestTest, NearestName) {
   EXPECT_EQ(DidYouMean("x", {}), "");
 }
 
+TEST(SuggestTest, TheSameOpOfAnotherDialectIsNearest) {
+  const std::vector<std::string> ops = {"nn.gelu", "ten.relu", "relux"};
+  EXPECT_EQ(DidYouMeanOp("nn.relu", ops), "; did you mean 'ten.relu'?");
+  EXPECT_EQ(DidYouMeanOp("nn.gelo", ops), "; did you mean 'nn.gelu'?");
+  EXPECT_EQ(DidYouMeanOp("nn.something", ops), "");
+}
+
 TEST(ParserTest, OneModuleIsTheModule) {
   TestIr ir;
   absl::StatusOr<OwnedOp> module =

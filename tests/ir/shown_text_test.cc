@@ -57,6 +57,16 @@ TEST(ShownText, EachLineOfAMessageIsShortened) {
   EXPECT_LT(message.size(), kMaxMessage + 50);
 }
 
+TEST(ShownText, LongWordsOfAMessageAreShortenedButNoPaths) {
+  const std::string name(300, 'x');
+  const std::string message = ShownMessage("rule '" + name + "': no");
+  EXPECT_THAT(message, StartsWith("rule 'xx"));
+  EXPECT_THAT(message, EndsWith("xx': no"));
+  EXPECT_LT(message.size(), kLongestShownName + 50);
+  const std::string path = "a/" + name + ".mlir:3:8: error: no";
+  EXPECT_EQ(ShownMessage(path), path);
+}
+
 TEST(ShownText, JsonIsAsciiAndReadsBack) {
   const std::string text = "\"\\\n\x1b\x7f\xc2\x9bö層\xf0\x9f\x98\x80";
   const std::string quoted = JsonQuoted(text);
