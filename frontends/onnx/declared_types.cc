@@ -1,13 +1,8 @@
 // Types that a model declares: binding for its inputs, hints for everything else.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "frontends/onnx/graph_importer.h"
+#include "frontends/onnx/type_proto.h"
 #include "ir/core/block.h"
 #include "ir/core/limits.h"
 
@@ -24,17 +19,6 @@ std::string SymbolText(std::string_view name) {
     if (c == '`' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
   }
   return text;
-}
-
-// True for names that exporters write for extents that they do not know: "?", "None", "-1", "7",
-// "unk__7". Such a name on two axes does not say that the extents are equal.
-bool IsPlaceholder(const std::string& name) {
-  absl::string_view text = absl::StripAsciiWhitespace(name);
-  for (const absl::string_view word : {"", "?", "*", "none", "null", "unknown", "unk"}) {
-    if (absl::EqualsIgnoreCase(text, word)) return true;
-  }
-  if (!absl::ConsumePrefix(&text, "unk__")) absl::ConsumePrefix(&text, "-");
-  return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
 }
 
 }  // namespace
@@ -62,7 +46,7 @@ Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
     if (dim.value_case() == onnxpb::TensorShapeProto::Dimension::kDimValue &&
         dim.dim_value() >= 0) {
       dims.push_back(DimExpr::Constant(context_, dim.dim_value()));
-    } else if (binding && !IsPlaceholder(dim.dim_param())) {
+    } else if (binding && !IsPlaceholderDim(dim.dim_param())) {
       std::string symbol = SymbolText(dim.dim_param());
       // Different names are different symbols, also where they differ in such characters only.
       for (;; symbol += '_') {

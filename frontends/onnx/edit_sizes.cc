@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "frontends/onnx/edit_model.h"
+#include "frontends/onnx/type_proto.h"
 #include "ir/core/check.h"
 #include "ir/core/dim_expr.h"
 #include "ir/core/limits.h"
@@ -17,13 +18,6 @@ namespace {
 using onnxpb::GraphProto;
 using onnxpb::ValueInfoProto;
 using Dimension = onnxpb::TensorShapeProto::Dimension;
-
-// Names that writers put on any axis of unknown extent. They name no common size.
-bool IsPlaceholder(const std::string& name) {
-  const auto is_letter = [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; };
-  return name == "None" || name.starts_with("unk__") ||
-         std::none_of(name.begin(), name.end(), is_letter);
-}
 
 class SizeFixer {
  public:
@@ -120,7 +114,7 @@ class SizeFixer {
       }
       const std::string symbol = dim.dim_param();
       dim.set_dim_value(numbers[i]);
-      if (symbol.empty() || IsPlaceholder(symbol)) continue;
+      if (symbol.empty() || IsPlaceholderDim(symbol)) continue;
       const auto [known, is_new] = by_name_.emplace(symbol, Size{numbers[i], input.name()});
       if (is_new || known->second.size == numbers[i]) continue;
       return absl::InvalidArgumentError(fmt::format(
@@ -138,7 +132,7 @@ class SizeFixer {
       return known == by_name_.end() ? std::nullopt : std::optional(known->second.size);
     };
     if (const auto size = lookup(name)) return size;
-    if (IsPlaceholder(name)) return std::nullopt;
+    if (IsPlaceholderDim(name)) return std::nullopt;
     const std::optional<DimExpr> expression = DimExpr::Parse(context_, name);
     if (!expression) return std::nullopt;
     const std::optional<int64_t> size = expression->Evaluate(lookup);

@@ -1,5 +1,11 @@
 #include "frontends/onnx/type_proto.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "frontends/onnx/tensor.h"
 
 namespace tenon::onnx {
@@ -22,6 +28,15 @@ std::unique_ptr<onnxpb::TypeProto> TypeProtoOf(Type type) {
     }
   }
   return proto;
+}
+
+bool IsPlaceholderDim(std::string_view name) {
+  absl::string_view text = absl::StripAsciiWhitespace(name);
+  for (const absl::string_view word : {"", "?", "*", "none", "null", "unknown", "unk"}) {
+    if (absl::EqualsIgnoreCase(text, word)) return true;
+  }
+  if (!absl::ConsumePrefix(&text, "unk__")) absl::ConsumePrefix(&text, "-");
+  return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isdigit(c); });
 }
 
 }  // namespace tenon::onnx
