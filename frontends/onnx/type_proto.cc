@@ -30,7 +30,7 @@ std::unique_ptr<onnxpb::TypeProto> TypeProtoOf(Type type) {
   return proto;
 }
 
-bool IsPlaceholderDim(std::string_view name) {
+bool IsPlaceholderDim(const std::string& name) {
   absl::string_view text = absl::StripAsciiWhitespace(name);
   for (const absl::string_view word : {"", "?", "*", "none", "null", "unknown", "unk"}) {
     if (absl::EqualsIgnoreCase(text, word)) return true;

@@ -3,7 +3,7 @@
 #define TENON_FRONTENDS_ONNX_TYPE_PROTO_H_
 
 #include <memory>
-#include <string_view>
+#include <string>
 
 #include "frontends/onnx/onnx.pb.h"
 #include "ir/core/type.h"
@@ -16,7 +16,7 @@ std::unique_ptr<onnxpb::TypeProto> TypeProtoOf(Type type);
 
 // Returns true for names that exporters write for extents that they do not know: "?", "None", "-1",
 // "7", "unk__7". Such a name on two axes does not say that the extents are equal.
-bool IsPlaceholderDim(std::string_view name);
+bool IsPlaceholderDim(const std::string& name);
 
 }  // namespace tenon::onnx
 
