@@ -265,7 +265,7 @@ class Checker {
     for (DType dtype : {DType::kBF16, DType::kI32})
       if (std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) dtypes.push_back(dtype);
     // A proof holds for few programs, and is wrong for fewer.
-    const int edges = asks_about_numbers_ ? 2 * options_.edges : options_.edges;
+    const int edges = judge.assumes() ? 3 * options_.edges : options_.edges;
     const int attempts = std::clamp(edges / std::max(rule_.num_ops, 1), edges / 24, edges);
     std::vector<Tries> tries(dtypes.size());
     std::optional<EdgeJudge::Outcome> smallest;

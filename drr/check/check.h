@@ -18,7 +18,7 @@ struct CheckOptions {
   int matches = 20;      // matching programs per alternative and element type
   int attempts = 10000;  // programs made for each alternative at most
   // Programs with numbers at the edges of their types, divided by the size of the rule.
-  int edges = 2500;
+  int edges = 1600;
   uint64_t seed = 1;  // the same seed gives the same programs
   // Element types to check; those that conditions of the rule name are added. For integers only
   // wrong results count, unless the rule accepts no floats.

@@ -183,10 +183,13 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
                        [&](Attribute constant) { return bad(constant, finite).has_value(); });
   };
   for (const bool finite : {false, true}) {
-    // What the source computes itself is not the fault of the rule.
+    // What the source computes itself is not the fault of the rule, nor what replaces numbers that
+    // are not finite.
     bool computes = false;
-    for (size_t i = 0; i < before.computed.size(); ++i)
-      computes |= before.is_constant[i] && any_bad(before.computed[i].results, finite);
+    for (size_t i = 0; i < before.computed.size(); ++i) {
+      const std::vector<Attribute>& results = before.computed[i].results;
+      computes |= before.is_constant[i] && (any_bad(results, finite) || any_bad(results, false));
+    }
     if (computes) continue;
     const bool has = any_bad(before.constants, finite);
     const auto words = [&](double value) {
