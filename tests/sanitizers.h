@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-// Sanitizers look for mistakes of memory and take ten times as long: tests that draw many programs or
-// texts draw fewer there. What they say of all of them is said by builds without sanitizers.
+// Sanitizers look for mistakes of memory and take ten times as long: tests that draw many programs
+// or texts draw fewer there. What they say of all of them is said by builds without sanitizers.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kUnderSanitizers = true;
 #else

@@ -75,8 +75,8 @@ constexpr bool IsSorted(std::span<const Entry> entries) {
   }
   return true;
 }
-static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kMl) &&
-              IsSorted(kOneToOne) && IsSorted(kPreview) && IsSorted(kTraining));
+static_assert(IsSorted(kAdapters) && IsSorted(kMicrosoft) && IsSorted(kMl) && IsSorted(kOneToOne) &&
+              IsSorted(kPreview) && IsSorted(kTraining));
 
 // Domains other than the standard one.
 struct Domain {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/draws.h"
+#include "kernels/half.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/philox.h"
