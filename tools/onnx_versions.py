@@ -78,7 +78,7 @@ def main(options):
         sys.exit(__doc__)
     try:
         import onnx
-        found = onnx.__version__
+        found = getattr(onnx, "__version__", "absent")  # a folder of that name is a package without one
     except ImportError:
         found = "absent"
     if not found.startswith(PACKAGE + "."):

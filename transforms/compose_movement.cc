@@ -10,6 +10,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/defined_dims.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/movement_region.h"
@@ -94,7 +95,7 @@ class ComposeMovement : public Pass {
     while (!pending.empty()) {
       Operation* op = pending.back();
       pending.pop_back();
-      if (erased.contains(op) || op->has_uses()) continue;
+      if (erased.contains(op) || op->has_uses() || DefinesDims(*op)) continue;
       if (!IsCopy(*op) && op->id() != ten::ReshapeOp::kId) continue;
       for (const OpOperand& operand : op->operands()) {
         if (Operation* producer = operand.get().defining_op()) pending.push_back(producer);

@@ -12,6 +12,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/defined_dims.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
@@ -301,7 +302,7 @@ class Inference {
       if (!op->Has(Trait::kConstantLike)) {
         for (unsigned i = 0; i < op->num_results(); ++i) Replace(op, op->result(i));
       }
-      if (op->has_uses()) continue;
+      if (op->has_uses() || DefinesDims(*op)) continue;
       data_.Forget(*op);
       op->Erase();
       Changed("ops-erased");

@@ -7,6 +7,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/defined_dims.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
@@ -133,7 +134,8 @@ class Simplifier {
   absl::Status DropResults(Operation* op) {
     std::vector<unsigned> kept;
     for (unsigned i = 0; i < op->num_results(); ++i) {
-      if (op->result(i).has_uses()) kept.push_back(i);
+      const Value result = op->result(i);
+      if (result.has_uses() || !DefinedDims(result).empty()) kept.push_back(i);
     }
     // One without any is dead.
     if (kept.empty() || kept.size() == op->num_results()) return absl::OkStatus();

@@ -8,6 +8,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/defined_dims.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/passes.h"
 
@@ -207,7 +208,7 @@ class SinkExpands : public Pass {
     for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
       Operation* op = *it;
       if (op->num_regions() > 0 || !op->info().is_registered() || !op->Has(Trait::kPure) ||
-          op->has_uses()) {
+          op->has_uses() || DefinesDims(*op)) {
         continue;
       }
       op->Erase();

@@ -13,6 +13,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/check.h"
+#include "ir/core/defined_dims.h"
 #include "ir/core/dim_expr_rewrite.h"
 #include "ir/core/verifier.h"
 
@@ -391,7 +392,8 @@ std::vector<Operation*> Application::EraseMatched() {
 
 bool IsDead(const Operation& op) {
   return !op.has_uses() && op.num_results() > 0 && op.num_regions() == 0 && op.block() != nullptr &&
-         EffectsOf(op).pure() && !op.Has(Trait::kTerminator) && !op.Has(Trait::kSymbol);
+         EffectsOf(op).pure() && !op.Has(Trait::kTerminator) && !op.Has(Trait::kSymbol) &&
+         !DefinesDims(op);
 }
 
 Refusal Apply(const Matcher& match, const RewriteQueries& queries, RewriteListener& listener) {

@@ -264,9 +264,13 @@ TEST(RunTimeValues, DimensionAttributesAreChecked) {
   for (const DimsCase& c : DimsCases()) {
     const std::string x = "tensor<?x6xf32, [\"S\", \"\"]>";
     std::string result_type;
-    const std::string body = BodyText(
-        {.op = c.op, .attrs = c.attrs, .regions = "", .operand_types = {x}, .results = c.results},
-        result_type);
+    const std::string body =
+        BodyText({.op = c.op,
+                  .attrs = c.attrs,
+                  .regions = "",
+                  .operand_types = c.has_operand ? std::vector{x} : std::vector<std::string>(),
+                  .results = c.results},
+                 result_type);
     const std::string text = Function("%a0: " + x, fmt::format("({}) -> {}", x, result_type), body);
     for (const How& how : kWays) {
       if (how.constant) continue;
@@ -276,6 +280,22 @@ TEST(RunTimeValues, DimensionAttributesAreChecked) {
       if (c.wrong < 0) continue;
       ExpectRefused(RunText(text, std::vector{Ramp({c.wrong, 6})}, how), c.op, about);
     }
+  }
+}
+
+// The count of elements is named by an attribute, and nothing reads the positions that have it.
+TEST(RunTimeValues, ExtentsOfValuesThatNothingReads) {
+  const std::string x = "tensor<?xf32, [\"n\"]>", y = "tensor<?xf32, [\"m\"]>";
+  const std::string text = Function("%x: " + x, fmt::format("({}) -> {}", x, y), R"ir(
+  %0 = ten.nonzero(%x) : (tensor<?xf32, ["n"]>) -> tensor<1x?xi64, ["", "m"]>
+  %1 = core.constant() <{value = dense<0.0> : tensor<f32>}> : () -> tensor<f32>
+  %2 = ten.expand(%1) <{shape = #core.dims<"m">}> : (tensor<f32>) -> tensor<?xf32, ["m"]>
+  func.return(%2) : (tensor<?xf32, ["m"]>) -> ()
+)ir");
+  for (const How& how : kWays) {
+    if (how.constant) continue;
+    const absl::Status status = RunText(text, std::vector{Ramp({5})}, how);
+    EXPECT_TRUE(status.ok()) << "at -O" << how.level << ": " << status;
   }
 }
 

@@ -410,6 +410,20 @@ std::vector<DimsCase> DimsCases() {
        {"?x6xf32"},
        2,
        -1},
+      {"random.uniform",
+       "shape",
+       "shape = #core.dims<\"S - 3\", 6>, to = f32",
+       {"?x6xf32"},
+       4,
+       2,
+       false},
+      {"random.normal",
+       "shape",
+       "shape = #core.dims<\"S - 3\", 6>, to = f32",
+       {"?x6xf32"},
+       4,
+       2,
+       false},
   };
 }
 

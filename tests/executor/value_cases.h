@@ -40,6 +40,7 @@ struct DimsCase {
   std::string attrs;  // text
   std::vector<std::string> results;
   int64_t right, wrong;  // values of S; wrong < 0: every value is right
+  bool has_operand = true;
 };
 std::vector<DimsCase> DimsCases();
 

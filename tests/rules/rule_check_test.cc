@@ -20,8 +20,9 @@ CheckReport Check(const Rule& rule, drr::CheckOptions options = {}) {
   Context context;
   RegisterAllDialects(context);
   ReferenceEvaluator evaluator(MakeKernelRegistry());
-  // --gtest_shuffle --gtest_random_seed=N checks with other programs.
-  options.seed += static_cast<uint64_t>(::testing::UnitTest::GetInstance()->random_seed());
+  // --gtest_random_seed=N checks with other programs. Without it GoogleTest draws a seed by the
+  // clock.
+  options.seed += static_cast<uint64_t>(GTEST_FLAG_GET(random_seed));
   return CheckRule(rule, context, evaluator, options);
 }
 
