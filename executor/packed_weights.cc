@@ -7,9 +7,8 @@
 #include "executor/lasting_memory.h"
 #include "fmt/format.h"
 #include "ir/core/check.h"
+#include "ir/core/inline_xxhash.h"
 #include "ir/core/out_of_memory.h"
-#define XXH_INLINE_ALL
-#include "xxhash.h"
 
 namespace tenon {
 namespace {

@@ -11,8 +11,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/check.h"
-#define XXH_INLINE_ALL
-#include "xxhash.h"
+#include "ir/core/inline_xxhash.h"
 
 namespace tenon {
 namespace {

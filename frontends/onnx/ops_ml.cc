@@ -178,6 +178,7 @@ absl::Status ImportMlFeatureVectorizer(Node& node) {
       return node.Unsupported("FeatureVectorizer with other inputdimensions than its inputs have",
                               "the number of columns of each input");
     }
+    if (sizes) dims[1] = node.Dim((*sizes)[i]);  // a run checks it
     parts.push_back(f.Reshape(f.Cast(x, DType::kF32), dims));
   }
   return f.Return(f.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = 1}));

@@ -8,10 +8,8 @@
 #include "fmt/format.h"
 #include "ir/core/blob_memory.h"
 #include "ir/core/check.h"
+#include "ir/core/inline_xxhash.h"
 #include "ir/core/source_file.h"
-
-#define XXH_INLINE_ALL
-#include "xxhash.h"
 
 namespace tenon {
 
