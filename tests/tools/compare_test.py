@@ -32,7 +32,7 @@ with open(source, 'rb') as file:
   data = file.read()
 start = 10 + struct.unpack('<H', data[8:10])[0]
 x = array.array('f', data[start:])
-values = {'a': [-v for v in x], 'b': [abs(v) for v in x], 'y': [-abs(v) for v in x]}
+values = {'s': list(x), 'a': [-v for v in x], 'c': [-v for v in x], 'b': [abs(v) for v in x], 'y': [-abs(v) for v in x]}
 files = []
 for name in OUTPUTS:
   if name == WRONG:
@@ -74,6 +74,15 @@ class Compare(unittest.TestCase):
     line = [IR_RUN, self.model, '--compare=onnxruntime', *arguments]
     result = subprocess.run([str(part) for part in line], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=120)
     return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+  def test_sequence(self):
+    nodes = [named('node_a', 'Neg', ['x'], ['a']), named('node_s', 'SequenceConstruct', ['a'], ['s']),
+             named('node_c', 'ConcatFromSequence', ['s'], ['c'], axis=0),
+             named('node_b', 'Abs', ['c'], ['b']), named('node_y', 'Neg', ['b'], ['y'])]
+    self.model.write_bytes(model(nodes, [value('x', F32, (2, 3))], [value('y', F32, (2, 3))]))
+    status, out, err = self.run_it(f"--python={self.python(missing='s', outputs=('y', 'a', 's', 'c', 'b'))}")
+    self.assertEqual(status, 0, out + err)
+    self.assertIn('4 values compared', out)
 
   def test_equal(self):
     status, out, err = self.run_it(f'--python={self.python()}')
