@@ -1,6 +1,7 @@
 // Random numbers, and what draws them.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 
 #include "frontends/onnx/formula.h"
@@ -135,8 +136,13 @@ absl::Status ImportMultinomial(Node& node) {
   const Value sum = f.Make<ten::ReduceMaxOp>(sums, ten::ReduceMaxOp::Attrs{.axes = {1}});
   const Value place = f.Mul(drawn, f.Reshape(sum, {batch, one, one}));
   const Value passed = f.Make<ten::LessEqualOp>(f.Reshape(sums, {batch, one, classes}), place);
-  const Value classes_passed = f.Make<ten::ReduceSumOp>(
+  Value classes_passed = f.Make<ten::ReduceSumOp>(
       f.Cast(passed, DType::kI64), ten::ReduceSumOp::Attrs{.axes = {2}, .keepdims = false});
+  // Without a class there is nothing to draw.
+  if (!DimExpr::ProvablyLessEqual(one, classes)) {
+    classes_passed =
+        f.CheckUpTo(classes_passed, f.Extent(classes + node.Dim(-1)), "a class of Multinomial");
+  }
   return f.Return(f.Cast(classes_passed, dtype));
 }
 
@@ -165,6 +171,15 @@ absl::Status ImportDropout(Node& node) {
   if (node.input(1)) {
     TENON_ASSIGN_OR_RETURN(const Value given, ToScalar(node, node.input(1)));
     rate = f.Cast(given, type);
+    if (ratio && !(*ratio >= 0 && *ratio < 1)) {
+      return node.Error(
+          fmt::format("the ratio of Dropout is {} (expected at least 0 and less than 1)", *ratio));
+    }
+    if (!ratio) {
+      const double most =
+          type == DType::kF64 ? std::nextafter(1.0, 0.0) : std::nextafter(1.0f, 0.0f);
+      rate = f.CheckRange(rate, f.Scalar(type, 0), f.Scalar(type, most), "the ratio of Dropout");
+    }
   }
   TENON_ASSIGN_OR_RETURN(const Value drawn, Uniform(node, Formula::DimsOf(x), type));
   const Value one = f.Scalar(type, 1);

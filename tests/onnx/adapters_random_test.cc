@@ -73,7 +73,8 @@ ModelBuilder Dropout(const Names& inputs) {
 
 TEST(RandomAdapters, DropoutInTraining) {
   const Imported trained = ImportModel(Dropout({"x", "ratio", "yes"}));
-  EXPECT_EQ(trained.Ops(), "random.uniform ten.greater_equal ten.sub ten.div ten.mul ten.where");
+  EXPECT_EQ(trained.Ops(),
+            "ten.check_range random.uniform ten.greater_equal ten.sub ten.div ten.mul ten.where");
   EXPECT_EQ(trained.ResultType(1), "tensor<2x3x4xi1>");
   EXPECT_EQ(random::UniformOp(trained.Only("random.uniform")).attrs().seed, 3.0);
   // Only a run knows whether it trains.

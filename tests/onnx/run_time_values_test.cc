@@ -320,6 +320,13 @@ TEST(OnnxRunTimeValues, Col2Im) {
               {V({0, 2}), V({-1, 2}), V({5, 2}), V({2, 3}), V({kMax, 2}), V({kMin, 2})})});
 }
 
+TEST(OnnxRunTimeValues, RatioOfDropout) {
+  const Tensor training = MakeTensor<uint8_t>(DType::kBool, {}, {1});
+  Check({Case("Dropout", {Ramp({4, 6}), FloatNumber(0.25f), training}, 1,
+              {FloatNumber(-1), FloatNumber(1), FloatNumber(kInf), FloatNumber(kNaN)},
+              {FloatNumber(0), FloatNumber(0.5f)})});
+}
+
 // What no kernel runs says so before anything runs, whatever the values are.
 TEST(OnnxRunTimeValues, OperatorsThatDoNotRun) {
   const ValueNode cases[] = {
