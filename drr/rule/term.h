@@ -148,9 +148,9 @@ Term Choose(const Term& flag, const Term& a, const Term& b);
 Term Choose(const Term& flag, const Term& a);
 // A comparison as a term; `sign` is one of == != < <= > >=. No value where it is not known.
 Term Compare(const Term& a, std::string_view sign, const Term& b);
-// Both hold; one of them holds. One that is false, or true, decides although the other one has no
-// value.
+// Both hold. One that is false decides although the other one has no value.
 Term And(const Term& a, const Term& b);
+// One of them holds. One that is true decides although the other one has no value.
 Term Or(const Term& a, const Term& b);
 // `a` is one of the elements.
 Term IsIn(const Term& a, std::initializer_list<Term> elements);

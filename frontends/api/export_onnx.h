@@ -22,7 +22,7 @@ struct ExportOptions {
   // Version of ONNX's operators, 17 to 28. 0: that of the model that was loaded, at least 17; a
   // neighboring one if nodes that are written as they were read need it.
   int64_t opset = 0;
-  OnnxOps ops = OnnxOps::kStandard;
+  OnnxOps ops = OnnxOps::kStandard;  // which operators the file may have
   // Models of more bytes have their weights in a file `<path>.data` beside them. At most 2 GiB less
   // 1 MiB, which is protobuf's limit.
   int64_t max_inline_bytes = (int64_t{1} << 31) - (int64_t{1} << 20);

@@ -23,7 +23,7 @@ struct Amount {
 
 // An input or output.
 struct InspectedValue {
-  std::string name,
+  std::string name,               // in the model
       dtype;                      // "f32"; the text of the type if it is no tensor
   std::vector<std::string> dims;  // numbers and expressions; "?" for an unknown one
   bool ranked = false;            // true if `dims` are known
@@ -31,8 +31,8 @@ struct InspectedValue {
 
 // Operations of one kind.
 struct InspectedOps {
-  int64_t count = 0;
-  Amount flops;  // see symbolic_cost.h
+  int64_t count = 0;  // how many there are
+  Amount flops;       // see symbolic_cost.h
 };
 
 // An operation that has no counterpart in Tenon.
@@ -45,13 +45,16 @@ struct UnsupportedOp {
 // The result of Inspect.
 struct Inspection {
   int64_t ir_version = 0;  // of the ONNX file; 0 for IR text, which also lacks the next five
-  std::string producer;
-  std::vector<std::pair<std::string, int64_t>> opsets;                 // "" is ONNX's own domain
-  std::vector<std::pair<std::string, std::string>> metadata;           // metadata_props
-  std::map<std::string, int64_t> operators;                            // nodes of the file
-  std::string description;                                             // doc_string
-  std::vector<InspectedValue> inputs, outputs;                         // of the main function
-  int64_t parameter_tensors = 0, parameters = 0, parameter_bytes = 0;  // constants that are read
+  std::string producer;    // the program that wrote the file
+  std::vector<std::pair<std::string, int64_t>> opsets;        // "" is ONNX's own domain
+  std::vector<std::pair<std::string, std::string>> metadata;  // metadata_props
+  std::map<std::string, int64_t> operators;                   // nodes of the file
+  std::string description;                                    // doc_string
+  std::vector<InspectedValue> inputs,                         // of the main function
+      outputs;                                                // of the main function
+  int64_t parameter_tensors = 0,                              // constants that are read
+      parameters = 0,                                         // their elements
+      parameter_bytes = 0;                                    // their bytes
   Amount flops;  // of all operations; bodies of loops and branches count once
   Amount bytes;  // the same for operands read and results written
   std::map<std::string, InspectedOps> operations;  // of the main function, by name

@@ -31,8 +31,8 @@ std::vector<SequencePorts> FindSequences(std::span<const TensorSpec> ports);
 
 // A sequence as a list of its elements, which may differ in shape.
 struct SequenceValue {
-  std::vector<Tensor> elements;
-  bool present = true;  // false: an optional sequence that is not there, without elements
+  std::vector<Tensor> elements;  // in order
+  bool present = true;           // false: an optional sequence that is not there, without elements
 };
 
 // Returns the tensors of `ports` for a sequence; the elements are copied. InvalidArgument if an

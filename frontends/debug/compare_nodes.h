@@ -25,10 +25,10 @@ using CompareTensors = std::function<Difference(const Tensor& actual, const Tens
 
 // One value in both engines.
 struct ComparedValue {
-  std::string value,  // its name in the model
-      node,           // the node that computes it
-      type;           // "2x3xf32", as Tenon computes it
-  Difference difference;
+  std::string value,              // its name in the model
+      node,                       // the node that computes it
+      type;                       // "2x3xf32", as Tenon computes it
+  Difference difference;          // between the engines
   std::vector<int64_t> position;  // of the element that difference.problem shows; may be empty
 };
 

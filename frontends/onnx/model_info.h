@@ -18,11 +18,14 @@ struct ModelInfo {
   std::vector<std::pair<std::string, int64_t>> opsets;
   // Nodes by operator, such as "MatMul" or "com.microsoft.Gelu", those of nested graphs included.
   std::map<std::string, int64_t> operators;
-  int64_t model_version = 0;
-  std::string producer_name, producer_version;
+  int64_t model_version = 0;  // as the model's author counts
+  std::string producer_name,  // the program that wrote the file
+      producer_version;       // its version
   // The outputs that ModelEdit::expose_values added, in order.
   std::vector<std::string> exposed;
-  std::string domain, doc_string, graph_name;
+  std::string domain,  // the namespace of the model
+      doc_string,      // the description of the model
+      graph_name;      // of the main graph
   // metadata_props, in their order.
   std::vector<std::pair<std::string, std::string>> metadata;
 };

@@ -21,9 +21,9 @@ absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor
 
 // The value of a file with a SequenceProto or an OptionalProto of tensors.
 struct SequenceData {
-  std::string name;  // may be empty
-  std::vector<NamedTensor> elements;
-  bool present = true;  // false: an optional value that is not there
+  std::string name;                   // may be empty
+  std::vector<NamedTensor> elements;  // in order
+  bool present = true;                // false: an optional value that is not there
 };
 // Reads a file with one SequenceProto or, with `optional`, an OptionalProto that holds one. An
 // OptionalProto of a tensor reads as a sequence of at most one element. Errors as for

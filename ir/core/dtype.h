@@ -83,8 +83,9 @@ constexpr bool IsNarrowFloat(DType d) { return d >= DType::kF8E4M3FN && d <= DTy
 constexpr bool IsNarrowInt(DType d) { return d >= DType::kI4; }
 // True for floats of all sizes, also narrow ones.
 constexpr bool HoldsFloats(DType d) { return IsFloat(d) || IsNarrowFloat(d); }
-// True for integers of all sizes with a sign, or without one.
+// True for integers of all sizes with a sign.
 constexpr bool HoldsSigned(DType d) { return IsSignedInt(d) || d == DType::kI4 || d == DType::kI2; }
+// True for integers of all sizes without a sign.
 constexpr bool HoldsUnsigned(DType d) {
   return IsUnsignedInt(d) || d == DType::kU4 || d == DType::kU2;
 }

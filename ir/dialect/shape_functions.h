@@ -141,8 +141,9 @@ absl::Status InferNnAttention(const InferContext& c, ResultTypes& results);
 absl::Status InferRecurrence(const InferContext& c, ResultTypes& results);
 
 // ---- q
-// q.encode and q.decode: the shape of x, with the element type `to`, a narrow one or a wider one.
+// q.encode: the shape of x, with the narrow element type `to`.
 absl::Status InferEncode(const InferContext& c, ResultTypes& results);
+// q.decode: the shape of x, with the wider element type `to`.
 absl::Status InferDecode(const InferContext& c, ResultTypes& results);
 // q.linear: the shape that fused.linear has, with the element type `to`, i32 or f32.
 absl::Status InferQuantizedLinear(const InferContext& c, ResultTypes& results);
