@@ -78,12 +78,16 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
 // Returns what differs where the source is right; empty if nothing does.
 std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom);
 
-// The same by a bound: 16 times the error of the source, 16 eps of the largest result, `relative`
-// of the number itself, 2 eps of the largest number that is added up from constants alone, and 16
-// times what `spread` returns. That is how far each result moves if the arguments move by one
-// rounding; for an integer infinity, if it moves. It is called if the rest of the bound does not
-// suffice. A source that only moves and converts numbers rounds each of them by itself. There the
-// bound is its error at that element and one rounding.
+// The same by a bound, which is a sum:
+// - 16 times the error of the source;
+// - 16 eps of the largest result;
+// - `relative` of the number itself;
+// - 2 eps of the largest number that is added up from constants alone;
+// - 16 times what `spread` returns.
+// `spread` says how far each result moves if the arguments move by one rounding. An integer that
+// moves has infinity. It is called if the rest of the bound does not suffice. A source that only
+// moves and converts numbers rounds each of them by itself. There the bound is its error at that
+// element and one rounding.
 std::string CompareByBound(const Run& before, const Run& exact, const Run& after, double relative,
                            const std::function<std::vector<double>()>& spread);
 

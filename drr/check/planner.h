@@ -177,8 +177,8 @@ class Planner {
   AttrValue RandomAttr(const OpInfo& info, const AttrDef& def, int rank);
   // The value of a variable; draws one as the first attribute that it stands for is drawn.
   AttrValue ValueOfVariable(uint16_t variable, int rank);
-  // What a computed attribute is, given what is planned; draws variables that are still open.
-  // Notes why if it has no value.
+  // Returns the value of a computed attribute. Draws variables that are still open, and notes why
+  // if there is no value.
   AttrValue Compute(const AttrCode& code, int rank);
   // What is known of the type of a value. A value without a planned shape has `rank` axes, unless
   // its rank is known. `decides`: open extents of a planned shape are decided.

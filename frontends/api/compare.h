@@ -18,9 +18,9 @@ struct Difference {
   std::string problem;   // what differs: shape, dtype, a NaN, or the worst element; may be empty
 };
 
-// Compares two tensors in host memory. `actual` passes under three conditions: it has the shape and
-// dtype of `expected`; NaNs and infinities are at the same places; and |a - b| <= atol * max(1,
-// max|b|) + rtol * |b| holds for all other elements.
+// Compares two tensors in host memory. `actual` passes under three conditions. It has the shape and
+// dtype of `expected`. NaNs and infinities are at the same places. All other elements are near:
+// |a - b| <= atol * max(1, max|b|) + rtol * |b|.
 Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol);
 
 }  // namespace tenon

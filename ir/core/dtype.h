@@ -83,6 +83,29 @@ constexpr bool IsNarrowFloat(DType d) { return d >= DType::kF8E4M3FN && d <= DTy
 constexpr bool IsNarrowInt(DType d) { return d >= DType::kI4; }
 // True for floats of all sizes, also narrow ones.
 constexpr bool HoldsFloats(DType d) { return IsFloat(d) || IsNarrowFloat(d); }
+// Returns the bits of the significand of a float type, the implicit one included.
+constexpr int SignificandBits(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 11;
+    case DType::kBF16:
+      return 8;
+    case DType::kF32:
+      return 24;
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+      return 4;
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+      return 3;
+    case DType::kF4E2M1FN:
+      return 2;
+    case DType::kF8E8M0FNU:
+      return 1;
+    default:
+      return 53;
+  }
+}
 // True for integers of all sizes with a sign.
 constexpr bool HoldsSigned(DType d) { return IsSignedInt(d) || d == DType::kI4 || d == DType::kI2; }
 // True for integers of all sizes without a sign.

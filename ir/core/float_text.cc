@@ -61,29 +61,6 @@ struct Decimal {
   int exponent = 0;    // of the least significant digit
 };
 
-int SignificandBits(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return 11;
-    case DType::kBF16:
-      return 8;
-    case DType::kF32:
-      return 24;
-    case DType::kF8E4M3FN:
-    case DType::kF8E4M3FNUZ:
-      return 4;
-    case DType::kF8E5M2:
-    case DType::kF8E5M2FNUZ:
-      return 3;
-    case DType::kF4E2M1FN:
-      return 2;
-    case DType::kF8E8M0FNU:
-      return 1;
-    default:
-      return 53;
-  }
-}
-
 void RoundToPrecision(Decimal& d, unsigned precision) {
   size_t count = d.digits.size();
   if (count <= precision) return;

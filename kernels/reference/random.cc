@@ -55,20 +55,6 @@ class Words {
   std::array<uint32_t, 2> high_;
 };
 
-// The bits of a significand, the implicit one included: so many random bits are exact in the type.
-constexpr int SignificandBits(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return 11;
-    case DType::kBF16:
-      return 8;
-    case DType::kF32:
-      return 24;
-    default:
-      return 53;
-  }
-}
-
 // A number in [0, 1) of `bits` random bits. More than 32 bits take two words.
 double Unit(const uint32_t* words, int bits) {
   uint64_t all = uint64_t{words[0]} << 32;
@@ -93,6 +79,7 @@ KernelStatus Fill(const RunArgs& args, const Words& words, int64_t per_element, 
 
 KernelStatus Uniform(const RunArgs& args) {
   const auto& attrs = args.get<random::UniformAttrs>();
+  // So many random bits are exact in the type.
   const int bits = SignificandBits(args.outputs[0].dtype);
   const double low = attrs.low, width = static_cast<double>(attrs.high) - low;
   return Fill(args, Words(attrs, *args.device), bits > 32 ? 2 : 1,

@@ -42,22 +42,16 @@ int Main(const std::vector<std::string>& arguments) {
   }
   std::optional<tools::Progress> progress(std::in_place, "ir-run", options->quiet);
   std::vector<std::string> errors;
-  if (!options->compare.empty()) {
-    const absl::StatusOr<CompareReport> report = CompareWithEngine(*options, errors);
+  const auto finish = [&](const auto& report) {
     progress.reset();
     if (!report.ok()) return Fail(report.status(), errors);
     const absl::Status printed = tools::PrintReport(TextReport(*report, *options),
                                                     JsonReport(*report, *options), options->json);
     if (!printed.ok()) return Fail(printed);
     return report->pass() ? tools::kDone : tools::kFailed;
-  }
-  const absl::StatusOr<Report> report = RunModel(*options, errors);
-  progress.reset();
-  if (!report.ok()) return Fail(report.status(), errors);
-  const absl::Status printed = tools::PrintReport(TextReport(*report, *options),
-                                                  JsonReport(*report, *options), options->json);
-  if (!printed.ok()) return Fail(printed);
-  return report->pass() ? tools::kDone : tools::kFailed;
+  };
+  if (!options->compare.empty()) return finish(CompareWithEngine(*options, errors));
+  return finish(RunModel(*options, errors));
 }
 
 }  // namespace
