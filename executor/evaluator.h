@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 #include "pass/evaluator.h"
 
 namespace tenon {

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "executor/gpu/device_session.h"
-#include "executor/lasting_memory.h"
+#include "executor/memory/lasting_memory.h"
 #include "executor/program_impl.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 
 namespace tenon {
 namespace {

@@ -3,15 +3,15 @@
 #include <mutex>
 #include <utility>
 
-#include "executor/compiler.h"
-#include "executor/lowered_op.h"
+#include "executor/compile/compiler.h"
+#include "executor/lowering/lowered_op.h"
 #include "executor/program_impl.h"
 #include "executor/session.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/check_limits.h"
-#include "ir/core/context.h"
-#include "ir/core/out_of_memory.h"
+#include "ir/base/check.h"
+#include "ir/base/check_limits.h"
+#include "ir/base/out_of_memory.h"
+#include "ir/core/context/context.h"
 
 namespace tenon {
 

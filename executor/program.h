@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "executor/run_options.h"
 #include "executor/tensor.h"
-#include "ir/core/limits.h"
+#include "ir/base/limits.h"
 #include "ir/core/operation.h"
 #include "kernels/registry.h"
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "executor/buffers.h"
-#include "executor/concrete_shapes.h"
-#include "executor/memory_budget.h"
-#include "executor/packed_weights.h"
+#include "executor/memory/buffers.h"
+#include "executor/memory/memory_budget.h"
+#include "executor/prepare/concrete_shapes.h"
 #include "executor/program.h"
+#include "executor/weights/packed_weights.h"
 #include "ir/dialect/ctl.h"
 
 namespace tenon {
@@ -48,7 +48,7 @@ struct Instruction {
   std::shared_ptr<InstructionWeights> weights;  // null unless the kernel has a Prepare
   bool packs_once = false;                      // all calls of Prepare pack the same
   int inplace = -1;              // operand whose buffer result 0 takes over; -1: none
-  std::vector<int> joined;       // operands that lie in result 0 (parts.h)
+  std::vector<int> joined;       // operands that lie in result 0 (contiguous_parts.h)
   bool parts = false;            // the results lie in operand 0
   bool of_size_product = false;  // see MarkSizeProducts
   // kDims

@@ -4,12 +4,12 @@
 
 #include "executor/gpu/device_session.h"
 #include "executor/io_binding.h"
-#include "executor/memory_budget.h"
+#include "executor/memory/memory_budget.h"
 #include "executor/program_impl.h"
-#include "executor/runner.h"
-#include "executor/session_state.h"
-#include "ir/core/out_of_memory.h"
-#include "kernels/thread_pool.h"
+#include "executor/run/runner.h"
+#include "executor/run/session_state.h"
+#include "ir/base/out_of_memory.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace tenon {
 

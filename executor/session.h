@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "executor/concrete_shapes.h"
+#include "executor/prepare/concrete_shapes.h"
 #include "executor/program.h"
 #include "executor/tensor.h"
 

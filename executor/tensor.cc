@@ -4,10 +4,10 @@
 #include <cstring>
 #include <new>
 
-#include "executor/memory_budget.h"
+#include "executor/memory/memory_budget.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/out_of_memory.h"
+#include "ir/base/check.h"
+#include "ir/base/out_of_memory.h"
 
 namespace tenon {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/base/dtype.h"
 #include "ir/core/attribute.h"
-#include "ir/core/dtype.h"
 #include "kernels/tensor_view.h"
 
 namespace tenon {

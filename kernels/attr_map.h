@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 
 namespace tenon::kernels {
 

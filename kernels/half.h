@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "ir/core/bfloat16.h"
+#include "ir/base/bfloat16.h"
 
 namespace tenon::kernels {
 

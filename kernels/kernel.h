@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 #include "kernels/tensor_view.h"
 
 namespace tenon::kernels {

@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <iterator>
 
-#include "kernels/attention_call.h"
-#include "kernels/matmul_shape.h"
+#include "kernels/calls/attention_call.h"
+#include "kernels/calls/matmul_shape.h"
 #include "kernels/op_attrs.h"
 
 namespace tenon::kernels {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 
 namespace tenon::kernels {
 

@@ -1,7 +1,7 @@
 #include "pass/module_properties.h"
 
 #include "fmt/format.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon {
 namespace {

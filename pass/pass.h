@@ -147,7 +147,7 @@ struct PassInfo {
   std::function<std::unique_ptr<Pass>(const PassOptionValues&)> create;
 };
 
-// All passes and named pipelines. The host fills it (RegisterAllPasses in frontends/api/passes.h).
+// All passes and named pipelines. The host fills it (RegisterAllPasses in frontends/cpp/passes.h).
 // Const functions are thread-safe; registration is not.
 class PassRegistry {
  public:

@@ -4,13 +4,13 @@
 #include <chrono>
 
 #include "fmt/format.h"
+#include "ir/base/shown_text.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/context.h"
-#include "ir/core/keep_blobs.h"
-#include "ir/core/shown_text.h"
-#include "ir/core/symbol_table.h"
-#include "ir/core/verifier.h"
+#include "ir/core/constants/keep_blobs.h"
+#include "ir/core/context/context.h"
+#include "ir/core/verify/symbol_table.h"
+#include "ir/core/verify/verifier.h"
 #include "pass/module_properties.h"
 #include "pass/pass_report.h"
 #include "pass/pipeline.h"

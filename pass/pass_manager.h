@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 #include "pass/pass.h"
 
 namespace tenon {

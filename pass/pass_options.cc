@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "fmt/format.h"
-#include "ir/core/suggest.h"
+#include "ir/base/suggest.h"
 #include "pass/pipeline_text.h"
 
 namespace tenon {

@@ -1,7 +1,7 @@
 #include <set>
 
 #include "fmt/format.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 #include "pass/pass.h"
 #include "pass/pipeline_text.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "ir/core/suggest.h"
+#include "ir/base/suggest.h"
 #include "pass/module_properties.h"
 #include "pass/pipeline_text.h"
 

@@ -1,9 +1,9 @@
 #include "pass/rewrite_step.h"
 
 #include "fmt/format.h"
+#include "ir/base/shown_text.h"
 #include "ir/core/location.h"
-#include "ir/core/shown_text.h"
-#include "ir/core/symbol_table.h"
+#include "ir/core/verify/symbol_table.h"
 
 namespace tenon {
 

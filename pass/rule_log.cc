@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "ir/core/shown_text.h"
+#include "ir/base/shown_text.h"
 
 namespace tenon {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "drr/rule/rule.h"
 #include "pass/pass.h"
-#include "transforms/rule_cache.h"
+#include "transforms/rules/rule_cache.h"
 
 namespace tenon {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "drr/automaton/automaton.h"
 #include "fmt/format.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon::drr {
 namespace {

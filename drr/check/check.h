@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "drr/rule/rule.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 #include "pass/evaluator.h"
 
 namespace tenon::drr {

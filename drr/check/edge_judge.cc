@@ -9,7 +9,7 @@
 #include "drr/rewrite/rewriter.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 
 namespace tenon::drr {
 namespace {

@@ -6,8 +6,8 @@
 #include "drr/check/edges.h"
 #include "drr/check/instance.h"
 #include "drr/check/run.h"
+#include "ir/base/guarded_read.h"
 #include "ir/core/attribute.h"
-#include "ir/core/guarded_read.h"
 
 namespace tenon::drr {
 namespace {

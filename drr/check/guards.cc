@@ -8,7 +8,7 @@
 #include "drr/check/instance.h"
 #include "drr/check/run.h"
 #include "ir/core/attribute.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon::drr {
 namespace {

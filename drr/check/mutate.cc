@@ -7,9 +7,9 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/context.h"
-#include "ir/core/diagnostic.h"
-#include "ir/core/verifier.h"
+#include "ir/core/context/context.h"
+#include "ir/core/context/diagnostic.h"
+#include "ir/core/verify/verifier.h"
 
 namespace tenon::drr {
 namespace {

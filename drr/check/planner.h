@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "drr/check/instance.h"
-#include "ir/core/op_info.h"
+#include "ir/core/context/op_info.h"
 
 namespace tenon::drr {
 

@@ -5,8 +5,8 @@
 
 #include "drr/check/planner.h"
 #include "fmt/format.h"
+#include "ir/base/guarded_read.h"
 #include "ir/core/builder.h"
-#include "ir/core/guarded_read.h"
 
 namespace tenon::drr {
 

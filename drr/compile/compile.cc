@@ -3,8 +3,8 @@
 
 #include "drr/compile/compiler.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/op_checks.h"
+#include "ir/base/check.h"
+#include "ir/core/verify/op_checks.h"
 
 namespace tenon::drr {
 

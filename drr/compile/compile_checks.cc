@@ -5,7 +5,7 @@
 
 #include "drr/compile/compiler.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 
 namespace tenon::drr {
 

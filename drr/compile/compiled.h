@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "drr/compile/rule_list.h"
 #include "drr/rule/rule.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon::drr {
 

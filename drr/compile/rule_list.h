@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "drr/rule/rule.h"
-#include "ir/core/op_info.h"
+#include "ir/core/context/op_info.h"
 
 namespace tenon::drr {
 

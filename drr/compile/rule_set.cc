@@ -9,7 +9,7 @@
 #include "drr/compile/compiled.h"
 #include "drr/conflicts/rule_conflicts.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 
 namespace tenon::drr {
 

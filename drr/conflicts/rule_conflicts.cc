@@ -16,9 +16,9 @@
 #include "drr/rewrite/rewriter.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "ir/core/check.h"
-#include "ir/core/diagnostic.h"
-#include "ir/core/printer.h"
+#include "ir/base/check.h"
+#include "ir/core/context/diagnostic.h"
+#include "ir/core/text/printer.h"
 
 namespace tenon::drr {
 namespace {

@@ -8,9 +8,9 @@
 #include "drr/rewrite/driver.h"
 #include "drr/rewrite/rewriter.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/diagnostic.h"
-#include "ir/core/symbol_table.h"
+#include "ir/base/check.h"
+#include "ir/core/context/diagnostic.h"
+#include "ir/core/verify/symbol_table.h"
 #include "pass/rule_log.h"
 
 namespace tenon::drr {

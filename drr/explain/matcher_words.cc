@@ -3,8 +3,8 @@
 
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
+#include "ir/base/shown_text.h"
 #include "ir/core/location.h"
-#include "ir/core/shown_text.h"
 
 namespace tenon::drr {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
+#include "ir/base/guarded_read.h"
 #include "ir/core/block.h"
-#include "ir/core/guarded_read.h"
 
 namespace tenon::drr {
 

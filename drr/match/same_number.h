@@ -2,7 +2,7 @@
 #ifndef TENON_DRR_MATCH_SAME_NUMBER_H_
 #define TENON_DRR_MATCH_SAME_NUMBER_H_
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 
 namespace tenon::drr {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "ir/core/number_range.h"
+#include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "pass/evaluator.h"
 

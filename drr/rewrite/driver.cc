@@ -18,7 +18,7 @@
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/diagnostic.h"
+#include "ir/core/context/diagnostic.h"
 #include "pass/rewrite_step.h"
 #include "pass/rule_log.h"
 

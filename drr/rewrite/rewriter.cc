@@ -10,12 +10,12 @@
 #include "drr/rewrite/measuring.h"
 #include "drr/rewrite/placement.h"
 #include "fmt/format.h"
+#include "ir/base/check.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/check.h"
 #include "ir/core/defined_dims.h"
-#include "ir/core/dim_expr_rewrite.h"
-#include "ir/core/verifier.h"
+#include "ir/core/dims/dim_expr_rewrite.h"
+#include "ir/core/verify/verifier.h"
 
 namespace tenon::drr {
 namespace {

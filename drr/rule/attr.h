@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "ir/core/attribute.h"
-#include "ir/core/dim_expr.h"
-#include "ir/core/op_info.h"
+#include "ir/core/context/op_info.h"
+#include "ir/core/dims/dim_expr.h"
 #include "ir/core/value.h"
 
 namespace tenon::drr {

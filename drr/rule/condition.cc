@@ -6,7 +6,7 @@
 #include "drr/rule/words.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "ir/core/guarded_read.h"
+#include "ir/base/guarded_read.h"
 #include "ir/core/operation.h"
 
 namespace tenon::drr {

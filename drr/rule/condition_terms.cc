@@ -3,7 +3,7 @@
 
 #include "drr/rule/condition.h"
 #include "drr/rule/words.h"
-#include "ir/core/limits.h"
+#include "ir/base/limits.h"
 
 namespace tenon::drr {
 namespace {

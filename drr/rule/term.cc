@@ -5,7 +5,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "drr/rule/term_values.h"
-#include "ir/core/guarded_read.h"
+#include "ir/base/guarded_read.h"
 
 namespace tenon::drr {
 namespace {

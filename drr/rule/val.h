@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "drr/rule/attr.h"
-#include "ir/core/op_info.h"
+#include "ir/core/context/op_info.h"
 
 namespace tenon::drr {
 

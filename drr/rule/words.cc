@@ -6,8 +6,8 @@
 
 #include "drr/rule/condition.h"
 #include "drr/rule/term_values.h"
-#include "ir/core/check.h"
-#include "ir/core/number_range.h"
+#include "ir/base/check.h"
+#include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 
 namespace tenon::drr {

@@ -11,8 +11,8 @@
 
 #include "drr/text/text_parser.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/suggest.h"
+#include "ir/base/check.h"
+#include "ir/base/suggest.h"
 
 namespace tenon::drr {
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "drr/rule/rule.h"
 #include "drr/rule/term.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon::drr {
 
@@ -36,7 +36,7 @@ namespace tenon::drr {
 // rules. docs/reference/rule-language.md has the whole grammar.
 //
 // The text may declare ops: `op my.gated(x, w?) {alpha: f32 = 1} -> same_as(x)`. They are added to
-// `context` (ir/core/declared_ops.h), also if a later line has a mistake.
+// `context` (ir/core/context/declared_ops.h), also if a later line has a mistake.
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context, std::span<const Word> facts = {});
 

@@ -6,7 +6,7 @@
 #include "drr/text/text_parser.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "ir/core/suggest.h"
+#include "ir/base/suggest.h"
 #include "ir/dialect/declared_op.h"
 
 namespace tenon::drr {

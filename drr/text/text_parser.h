@@ -14,8 +14,8 @@
 #include "drr/rule/words.h"
 #include "drr/text/text_lexer.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/context.h"
+#include "ir/base/check.h"
+#include "ir/core/context/context.h"
 
 namespace tenon::drr {
 

@@ -6,8 +6,8 @@
 
 #include "drr/text/text_parser.h"
 #include "fmt/format.h"
-#include "ir/core/limits.h"
-#include "ir/core/suggest.h"
+#include "ir/base/limits.h"
+#include "ir/base/suggest.h"
 
 namespace tenon::drr {
 namespace {

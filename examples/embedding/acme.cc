@@ -3,10 +3,10 @@
 #include <cmath>
 #include <string>
 
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/define_op.h"
-#include "ir/dialect/shape_functions.h"
+#include "ir/dialect/shapes/shape_functions.h"
 #include "ir/dialect/ten_ops.h"
 #include "kernels/attr_map.h"
 #include "patterns/prelude.h"

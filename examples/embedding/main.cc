@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "acme.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/diagnostic.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/core/context/diagnostic.h"
 
 namespace {
 

@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "executor/profiler.h"
-#include "frontends/api/extension.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/check.h"
+#include "executor/profile/profiler.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/base/check.h"
 #include "ir/dialect/define_op.h"
-#include "ir/dialect/shape_functions.h"
+#include "ir/dialect/shapes/shape_functions.h"
 #include "kernels/attr_map.h"
 #include "kernels/kernel.h"
 

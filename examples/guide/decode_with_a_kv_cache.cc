@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/check.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/base/check.h"
 
 namespace {
 

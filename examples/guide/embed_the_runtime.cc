@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/check.h"
-#include "ir/core/diagnostic.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/base/check.h"
+#include "ir/core/context/diagnostic.h"
 
 namespace {
 

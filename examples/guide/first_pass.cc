@@ -8,9 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "frontends/api/extension.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/printer.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/core/text/printer.h"
 
 namespace {
 

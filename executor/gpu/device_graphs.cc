@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "executor/gpu/device_session.h"
-#include "executor/prepared.h"
-#include "ir/core/check.h"
+#include "executor/prepare/prepared.h"
+#include "ir/base/check.h"
 #include "kernels/gpu/gpu_kernels.h"
 
 namespace tenon {

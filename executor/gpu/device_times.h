@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "executor/profiler.h"
+#include "executor/profile/profiler.h"
 #include "kernels/gpu/queue.h"
 
 namespace tenon {

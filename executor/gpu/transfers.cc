@@ -1,8 +1,8 @@
 #include "executor/gpu/transfers.h"
 
-#include "executor/lowered_op.h"
-#include "ir/core/check.h"
-#include "ir/core/context.h"
+#include "executor/lowering/lowered_op.h"
+#include "ir/base/check.h"
+#include "ir/core/context/context.h"
 #include "ir/dialect/kernel_ops.h"
 #include "kernels/gpu/gpu_kernels.h"
 

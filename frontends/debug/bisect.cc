@@ -10,11 +10,11 @@
 #include "frontends/debug/fragment.h"
 #include "frontends/debug/reduce_steps.h"
 #include "frontends/debug/step_replay.h"
+#include "ir/base/check.h"
+#include "ir/base/shown_text.h"
 #include "ir/core/builder.h"
-#include "ir/core/check.h"
-#include "ir/core/printer.h"
-#include "ir/core/shown_text.h"
-#include "ir/core/symbol_table.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/symbol_table.h"
 
 namespace tenon {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/compare.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
 #include "frontends/debug/reduce.h"
 
 namespace tenon {

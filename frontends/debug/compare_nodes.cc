@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "frontends/api/sequences.h"
-#include "frontends/onnx/model_info.h"
+#include "frontends/cpp/files/sequences.h"
+#include "frontends/onnx/file/model_info.h"
+#include "ir/base/check.h"
 #include "ir/core/block.h"
-#include "ir/core/check.h"
 
 namespace tenon {
 namespace {

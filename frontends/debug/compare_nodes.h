@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "executor/tensor.h"
-#include "frontends/api/compare.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
 
 namespace tenon {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/base/check.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/check.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 #include "ir/dialect/func_ops.h"
 
 namespace tenon {

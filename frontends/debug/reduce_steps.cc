@@ -7,7 +7,7 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/symbol_table.h"
+#include "ir/core/verify/symbol_table.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/func_ops.h"
 

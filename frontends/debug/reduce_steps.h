@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/dim_expr.h"
+#include "ir/core/dims/dim_expr.h"
 #include "ir/core/operation.h"
 
 namespace tenon {

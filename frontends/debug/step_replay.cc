@@ -7,13 +7,13 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
-#include "frontends/api/extension.h"
-#include "frontends/api/passes.h"
-#include "frontends/api/sample_inputs.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/passes.h"
+#include "frontends/cpp/samples/sample_inputs.h"
 #include "frontends/debug/reduce_steps.h"
+#include "ir/base/check.h"
 #include "ir/core/builder.h"
-#include "ir/core/check.h"
-#include "ir/core/diagnostic.h"
+#include "ir/core/context/diagnostic.h"
 #include "pass/pass_manager.h"
 
 namespace tenon {

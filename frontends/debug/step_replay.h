@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/compare.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
 #include "pass/rewrite_step.h"
-#include "transforms/rule_cache.h"
+#include "transforms/rules/rule_cache.h"
 
 namespace tenon {
 

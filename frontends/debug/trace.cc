@@ -10,10 +10,10 @@
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "frontends/debug/fragment.h"
+#include "ir/base/shown_text.h"
 #include "ir/core/block.h"
-#include "ir/core/printer.h"
-#include "ir/core/shown_text.h"
-#include "ir/core/symbol_table.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/symbol_table.h"
 #include "ir/dialect/func_ops.h"
 
 namespace tenon {

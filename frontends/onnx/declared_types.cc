@@ -1,10 +1,10 @@
 // Types that a model declares: binding for its inputs, hints for everything else.
 #include <fmt/format.h>
 
+#include "frontends/onnx/file/type_proto.h"
 #include "frontends/onnx/graph_importer.h"
-#include "frontends/onnx/type_proto.h"
+#include "ir/base/limits.h"
 #include "ir/core/block.h"
-#include "ir/core/limits.h"
 
 namespace tenon::onnx {
 

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "frontends/onnx/adapters.h"
-#include "frontends/onnx/containers.h"
-#include "frontends/onnx/diverging_if.h"
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/node.h"
-#include "ir/core/check.h"
-#include "ir/core/keep_blobs.h"
+#include "frontends/onnx/ops/adapters.h"
+#include "frontends/onnx/ops/containers/containers.h"
+#include "frontends/onnx/ops/control/diverging_if.h"
+#include "ir/base/check.h"
+#include "ir/core/constants/keep_blobs.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/func_ops.h"
 

@@ -12,12 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "frontends/onnx/containers.h"
+#include "frontends/onnx/file/tensor.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/ops/containers/containers.h"
 #include "frontends/onnx/scope.h"
-#include "frontends/onnx/tensor.h"
 #include "ir/core/builder.h"
-#include "ir/dialect/shape_data.h"
+#include "ir/dialect/shapes/shape_data.h"
 
 namespace tenon::onnx {
 

@@ -3,9 +3,9 @@
 
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
-#include "frontends/onnx/sequence_formula.h"
+#include "frontends/onnx/ops/containers/sequence_formula.h"
+#include "ir/base/check.h"
 #include "ir/core/block.h"
-#include "ir/core/check.h"
 
 namespace tenon::onnx {
 

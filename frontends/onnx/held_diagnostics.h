@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "ir/core/context.h"
-#include "ir/core/diagnostic.h"
+#include "ir/core/context/context.h"
+#include "ir/core/context/diagnostic.h"
 
 namespace tenon::onnx {
 

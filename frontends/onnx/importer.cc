@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "frontends/onnx/edit_model.h"
+#include "frontends/onnx/edit/edit_model.h"
+#include "frontends/onnx/file/type_proto.h"
+#include "frontends/onnx/file/wire.h"
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
-#include "frontends/onnx/type_proto.h"
-#include "frontends/onnx/wire.h"
-#include "ir/core/blob.h"
-#include "ir/core/check.h"
-#include "ir/core/limits.h"
-#include "ir/core/verifier.h"
+#include "ir/base/check.h"
+#include "ir/core/constants/blob.h"
+#include "ir/core/context/context_limits.h"
+#include "ir/core/verify/verifier.h"
 
 namespace tenon::onnx {
 namespace {

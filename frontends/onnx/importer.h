@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/onnx/mapped_file.h"
-#include "frontends/onnx/model_edit.h"
-#include "frontends/onnx/model_info.h"
-#include "ir/core/context.h"
+#include "frontends/onnx/edit/model_edit.h"
+#include "frontends/onnx/file/mapped_file.h"
+#include "frontends/onnx/file/model_info.h"
+#include "ir/base/source_file.h"
+#include "ir/core/context/context.h"
 #include "ir/core/operation.h"
-#include "ir/core/source_file.h"
 
 namespace tenon::onnx {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 #include "ir/dialect/core_ops.h"
 
 namespace tenon::onnx {

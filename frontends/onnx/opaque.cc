@@ -4,7 +4,7 @@
 
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 
 namespace tenon::onnx {
 namespace {

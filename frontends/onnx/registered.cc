@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "frontends/onnx/adapters.h"
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
-#include "ir/core/check.h"
+#include "frontends/onnx/ops/adapters.h"
+#include "ir/base/check.h"
 
 namespace tenon::onnx {
 namespace {

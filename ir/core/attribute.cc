@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/context_impl.h"
-#include "ir/core/guarded_read.h"
+#include "ir/base/check.h"
+#include "ir/base/guarded_read.h"
+#include "ir/core/context/context_impl.h"
 
 namespace tenon {
 namespace {

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/context_impl.h"
-#include "ir/core/limits.h"
-#include "ir/core/op_checks.h"
+#include "ir/base/check.h"
+#include "ir/base/limits.h"
+#include "ir/core/context/context_impl.h"
+#include "ir/core/verify/op_checks.h"
 
 namespace tenon {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "ir/core/context_impl.h"
+#include "ir/core/context/context_impl.h"
 
 namespace tenon {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ir/core/block.h"
-#include "ir/core/context_impl.h"
-#include "ir/core/printer.h"
+#include "ir/core/context/context_impl.h"
+#include "ir/core/text/printer.h"
 #include "ir/core/use_list.h"
 
 namespace tenon {

@@ -12,10 +12,10 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "ir/base/check.h"
 #include "ir/core/attribute.h"
-#include "ir/core/check.h"
+#include "ir/core/context/op_info.h"
 #include "ir/core/location.h"
-#include "ir/core/op_info.h"
 #include "ir/core/type.h"
 #include "ir/core/value.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "ir/core/dim_expr.h"
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
+#include "ir/core/dims/dim_expr.h"
 
 namespace tenon {
 

@@ -1,8 +1,8 @@
 #include "ir/core/value.h"
 
+#include "ir/base/check.h"
+#include "ir/base/guarded_read.h"
 #include "ir/core/block.h"
-#include "ir/core/check.h"
-#include "ir/core/guarded_read.h"
 #include "ir/core/operation.h"
 #include "ir/core/use_list.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/core/operation.h"
-#include "ir/dialect/shape_data.h"
+#include "ir/dialect/shapes/shape_data.h"
 
 namespace tenon {
 

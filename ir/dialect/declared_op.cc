@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "ir/core/declared_ops.h"
-#include "ir/core/dtype.h"
-#include "ir/dialect/shape_functions.h"
+#include "ir/base/dtype.h"
+#include "ir/core/context/declared_ops.h"
+#include "ir/dialect/shapes/shape_functions.h"
 
 namespace tenon {
 namespace {

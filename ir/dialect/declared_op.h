@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon {
 
@@ -38,9 +38,9 @@ std::vector<std::string> KindWords();  // all words, in the order of AttrType
 std::optional<Trait> TraitNamed(std::string_view word);
 std::vector<std::string> TraitWords(uint32_t traits = ~0u);  // those of a set, in a fixed order
 
-// Completes the definition and adds it by DeclareOp (ir/core/declared_ops.h), with its errors.
-// `def` has name, operands, one result and attributes in any order; traits are added to. An op
-// needs an operand that is always present, and no required one behind one that may be absent:
+// Completes the definition and adds it by DeclareOp (ir/core/context/declared_ops.h), with its
+// errors. `def` has name, operands, one result and attributes in any order; traits are added to. An
+// op needs an operand that is always present, and no required one behind one that may be absent:
 // InvalidArgument otherwise, also for a name that is given twice and for a trait that does not fit.
 absl::Status DeclareOpOfShape(OpDef def, DeclaredShape shape, Context& context);
 // The shape of an op that DeclareOpOfShape has added.

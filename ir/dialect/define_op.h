@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "ir/core/op_info.h"
+#include "ir/core/context/op_info.h"
 
 namespace tenon {
 

@@ -1,12 +1,12 @@
 // Constant data from which generated code builds the op definitions of a dialect. The rows have the
-// fields of OperandDef, AttrDef, SuccessorDef and OpDef (ir/core/op_info.h).
+// fields of OperandDef, AttrDef, SuccessorDef and OpDef (ir/core/context/op_info.h).
 #ifndef TENON_IR_DIALECT_OP_TABLE_H_
 #define TENON_IR_DIALECT_OP_TABLE_H_
 
 #include <cstdint>
 #include <span>
 
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "ir/core/ceil_div.h"
-#include "kernels/attention_call.h"
+#include "ir/base/ceil_div.h"
+#include "kernels/calls/attention_call.h"
 #include "kernels/cpu/attention/tile.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/isa.h"

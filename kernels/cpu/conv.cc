@@ -1,14 +1,14 @@
 // Convolutions of floats over one to three spatial axes through oneDNN: nn.conv and fused.conv.
 #include <cstring>
 
-#include "kernels/cpu/epilogue.h"
+#include "kernels/calls/image_layout.h"
+#include "kernels/calls/window.h"
+#include "kernels/cpu/linear/epilogue.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/support.h"
-#include "kernels/cpu/vector_ops.h"
-#include "kernels/image_layout.h"
+#include "kernels/cpu/vector/vector_ops.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
-#include "kernels/window.h"
 
 namespace tenon::kernels {
 namespace {

@@ -3,9 +3,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "kernels/calls/embedding_call.h"
 #include "kernels/cpu/support.h"
-#include "kernels/cpu/vector_ops.h"
-#include "kernels/embedding_call.h"
+#include "kernels/cpu/vector/vector_ops.h"
 #include "kernels/kernel_list.h"
 
 namespace tenon::kernels {

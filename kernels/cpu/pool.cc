@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/calls/image_layout.h"
+#include "kernels/calls/window.h"
 #include "kernels/cpu/support.h"
-#include "kernels/cpu/vector_ops.h"
-#include "kernels/image_layout.h"
+#include "kernels/cpu/vector/vector_ops.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
-#include "kernels/window.h"
 
 namespace tenon::kernels {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/calls/recurrence_call.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/support.h"
-#include "kernels/cpu/vector_ops.h"
+#include "kernels/cpu/vector/vector_ops.h"
 #include "kernels/kernel_list.h"
-#include "kernels/recurrence_call.h"
 
 namespace tenon::kernels {
 namespace {

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/copy_plan.h"
+#include "kernels/calls/resize_taps.h"
+#include "kernels/cpu/movement/copy_plan.h"
 #include "kernels/cpu/support.h"
-#include "kernels/cpu/vector_ops.h"
+#include "kernels/cpu/vector/vector_ops.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
-#include "kernels/parallel_slots.h"
-#include "kernels/resize_taps.h"
 #include "kernels/shape.h"
+#include "kernels/threads/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {

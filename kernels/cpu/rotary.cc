@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "kernels/calls/rotary_call.h"
 #include "kernels/cpu/support.h"
-#include "kernels/cpu/vector_ops.h"
+#include "kernels/cpu/vector/vector_ops.h"
 #include "kernels/kernel_list.h"
-#include "kernels/rotary_call.h"
 
 namespace tenon::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // Host side of attention.
-#include "kernels/attention_call.h"
+#include "kernels/calls/attention_call.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
 #include "kernels/op_attrs.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ir/core/weight_group.h"
+#include "ir/base/weight_group.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/linear_tail.h"
 #include "kernels/gpu/support.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/calls/image_layout.h"
+#include "kernels/calls/window.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
-#include "kernels/image_layout.h"
 #include "kernels/op_attrs.h"
-#include "kernels/window.h"
 
 namespace tenon::kernels::gpu {
 namespace {

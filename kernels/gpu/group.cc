@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "ir/core/pointwise.h"
+#include "ir/base/pointwise.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
 #include "kernels/op_attrs.h"

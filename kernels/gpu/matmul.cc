@@ -1,8 +1,8 @@
 // Host side of products.
+#include "kernels/calls/matmul_shape.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/linear_tail.h"
 #include "kernels/gpu/support.h"
-#include "kernels/matmul_shape.h"
 #include "kernels/op_attrs.h"
 
 namespace tenon::kernels::gpu {

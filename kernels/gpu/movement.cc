@@ -1,10 +1,10 @@
 // Host side of copies: transpose, expand, slice, tile, concat, split, gathers, padding.
 #include <utility>
 
+#include "kernels/calls/strided_layout.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
 #include "kernels/op_attrs.h"
-#include "kernels/strided_layout.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -114,7 +114,7 @@ __device__ inline int64_t PadSourceUncut(int64_t at, int64_t extent, PadMode mod
   return rest < extent ? rest : period - rest;
 }
 
-// Where position `i` of a padded axis comes from: PadSource of kernels/pad_source.h.
+// Where position `i` of a padded axis comes from: PadSource of kernels/calls/pad_source.h.
 __device__ inline int64_t PadSource(int64_t i, int64_t extent, int64_t before, int64_t behind,
                                     PadMode mode) {
   const int64_t cut = before < 0 ? -before : 0, cut_behind = behind < 0 ? -behind : 0;

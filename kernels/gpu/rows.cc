@@ -1,9 +1,9 @@
 // Host side of ops on rows: softmax, norms, embeddings, rotary embeddings, gated activations.
-#include "kernels/embedding_call.h"
+#include "kernels/calls/embedding_call.h"
+#include "kernels/calls/rotary_call.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/gpu/support.h"
 #include "kernels/op_attrs.h"
-#include "kernels/rotary_call.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,7 +1,7 @@
 // Attention scores in one form: a product of activations, a number times it, then sums with biases
 // and masks; rank 4. The rules move what stands between the two: numbers towards the product, masks
 // away from it.
-#include "ir/core/number_range.h"
+#include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "patterns/canonical/scores_parts.h"
 #include "patterns/facts/value_range.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/core/check.h"
-#include "ir/core/number_range.h"
+#include "ir/base/check.h"
+#include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
-#include "ir/dialect/zero_signs.h"
+#include "ir/dialect/folds/zero_signs.h"
 #include "patterns/facts/magnitude.h"
 #include "patterns/facts/value_range.h"
 

@@ -28,7 +28,7 @@ drr::Term HasZero(const drr::Val& constant);
 drr::Term IsUniform(const drr::Val& constant);
 // True if every element is provably 0 or 1, in any element type; else no value.
 drr::Term HoldsZerosAndOnes(const drr::Val& x);
-// A user of x, or of what is computed from it, may tell +0 from -0 (ir/dialect/zero_signs.h).
+// A user of x, or of what is computed from it, may tell +0 from -0 (ir/dialect/folds/zero_signs.h).
 drr::Term TellsSignOfZero(const drr::Val& x);
 
 // ---- conditions made of them --------------------------------------------------------------------

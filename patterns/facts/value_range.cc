@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "ir/core/guarded_read.h"
-#include "ir/core/number_range.h"
+#include "ir/base/guarded_read.h"
+#include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "patterns/facts/numbers.h"
 

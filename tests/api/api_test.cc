@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "frontends/api/passes.h"
-#include "frontends/api/tenon.h"
-#include "frontends/api/verify_semantics.h"
-#include "frontends/api/version.h"
-#include "frontends/onnx/test_data.h"
-#include "ir/core/printer.h"
+#include "frontends/cpp/passes.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/cpp/version.h"
+#include "frontends/debug/verify_semantics.h"
+#include "frontends/onnx/file/test_data.h"
+#include "ir/core/text/printer.h"
 
 namespace tenon {
 namespace {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/blob.h"
-#include "ir/core/deferred_blob.h"
-#include "ir/core/parser.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/core/constants/blob.h"
+#include "ir/core/constants/deferred_blob.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 #include "kernels/cpu/gemm/bf16.h"
 #include "tests/executor/mapped_weights.h"

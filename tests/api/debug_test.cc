@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontends/api/extension.h"
-#include "frontends/api/rule_names.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/rules/rule_names.h"
+#include "frontends/cpp/tenon.h"
 #include "frontends/debug/bisect.h"
 #include "frontends/debug/fragment.h"
 #include "frontends/debug/reduce.h"
 #include "frontends/debug/trace.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "gtest/gtest.h"
 
 namespace tenon {

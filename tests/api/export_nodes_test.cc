@@ -7,12 +7,12 @@
 #include <fstream>
 #include <sstream>
 
-#include "frontends/api/compare.h"
-#include "frontends/api/export_onnx.h"
-#include "frontends/api/sample_inputs.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/files/export_onnx.h"
+#include "frontends/cpp/samples/sample_inputs.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
 #include "frontends/onnx/export/schema_versions.h"
-#include "frontends/onnx/model_info.h"
+#include "frontends/onnx/file/model_info.h"
 #include "tests/api/program_fixture.h"
 
 namespace tenon {

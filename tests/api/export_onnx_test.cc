@@ -1,5 +1,5 @@
 // Models that are written as ONNX and read again.
-#include "frontends/api/export_onnx.h"
+#include "frontends/cpp/files/export_onnx.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "frontends/api/compare.h"
-#include "frontends/api/passes.h"
-#include "frontends/api/sample_inputs.h"
-#include "frontends/api/tenon.h"
-#include "frontends/onnx/model_info.h"
+#include "frontends/cpp/passes.h"
+#include "frontends/cpp/samples/sample_inputs.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
+#include "frontends/onnx/file/model_info.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/core_ops.h"
 #include "tests/api/program_fixture.h"
 

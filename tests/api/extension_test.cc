@@ -1,5 +1,5 @@
 // Operations, kernels, rules and passes of a host's own.
-#include "frontends/api/extension.h"
+#include "frontends/cpp/extension.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include "drr/check/check.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/printer.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/define_op.h"
 #include "ir/dialect/dialects.h"
-#include "ir/dialect/shape_functions.h"
+#include "ir/dialect/shapes/shape_functions.h"
 #include "kernels/attr_map.h"
 #include "patterns/prelude.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "frontends/api/version.h"
+#include "frontends/cpp/version.h"
 #include "tests/api/program_fixture.h"
 
 namespace tenon {

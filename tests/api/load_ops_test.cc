@@ -1,15 +1,15 @@
 // Operations that JSON declares, and programs that contain them.
-#include "frontends/api/load_ops.h"
+#include "frontends/cpp/files/load_ops.h"
 
 #include <fstream>
 #include <memory>
 #include <string>
 
-#include "frontends/api/extension.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/tenon.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "frontends/api/extension.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/tenon.h"
 
 namespace tenon {
 namespace {

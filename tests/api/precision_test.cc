@@ -6,9 +6,9 @@
 #include <bit>
 
 #include "fmt/format.h"
-#include "frontends/api/compare.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/printer.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
+#include "ir/core/text/printer.h"
 #include "kernels/cpu/gemm/bf16.h"
 
 namespace tenon {

@@ -1,12 +1,12 @@
 // Samples: the same everywhere, within what their uses allow.
-#include "frontends/api/sample_inputs.h"
+#include "frontends/cpp/samples/sample_inputs.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

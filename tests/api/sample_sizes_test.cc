@@ -1,7 +1,7 @@
 // Sizes that operations do not contradict.
-#include "frontends/api/sample_sizes.h"
+#include "frontends/cpp/samples/sample_sizes.h"
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 
 namespace {
 

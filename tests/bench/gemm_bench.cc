@@ -28,7 +28,7 @@
 #include "kernels/cpu/gemm/int8.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/half.h"
-#include "kernels/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/cpu/pointwise_program.h"
+#include "kernels/cpu/pointwise/pointwise_program.h"
 #include "kernels/op_attrs.h"
 #include "tests/bench/row_bench.h"
 

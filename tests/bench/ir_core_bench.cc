@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "ir/core/builder.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/ten_ops.h"

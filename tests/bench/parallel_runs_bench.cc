@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 
 namespace {
 

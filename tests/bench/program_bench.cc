@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 
 namespace {
 

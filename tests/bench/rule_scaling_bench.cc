@@ -7,7 +7,7 @@
 
 #include "drr/rewrite/driver.h"
 #include "drr/text/text.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 #include "ir/dialect/dialects.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/scaling_rules.h"

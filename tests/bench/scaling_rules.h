@@ -9,8 +9,8 @@
 #include <string>
 
 #include "fmt/format.h"
+#include "ir/base/check.h"
 #include "ir/core/builder.h"
-#include "ir/core/check.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"

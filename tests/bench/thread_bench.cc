@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace {
 

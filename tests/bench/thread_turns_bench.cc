@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "frontends/api/sample_inputs.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/samples/sample_inputs.h"
+#include "frontends/cpp/tenon.h"
 
 namespace {
 

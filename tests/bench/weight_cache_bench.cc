@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "frontends/api/sample_inputs.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/samples/sample_inputs.h"
+#include "frontends/cpp/tenon.h"
 
 namespace {
 

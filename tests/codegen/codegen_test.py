@@ -149,7 +149,7 @@ class Generated(unittest.TestCase):
     self.assertIn('std::optional<int64_t> o{};', text)
     self.assertIn('DType t{};', text)
     self.assertNotIn(' v{', text)
-    self.assertEqual(re.findall('#include "(.*)"', text), ['ir/core/dtype.h'])
+    self.assertEqual(re.findall('#include "(.*)"', text), ['ir/base/dtype.h'])
 
   def test_floats_read_back(self):
     for value in (0.1, 1e-5, 3.0, 1e30, 16777217.0):

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "ir/core/builder.h"
-#include "ir/core/parser.h"
-#include "ir/core/verifier.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/cf_ops.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl_ops.h"

@@ -1,5 +1,5 @@
 // Shape computations of exporters, evaluated symbolically.
-#include "ir/dialect/shape_data.h"
+#include "ir/dialect/shapes/shape_data.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/context.h"
-#include "ir/core/parser.h"
+#include "ir/core/context/context.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
-#include "ir/dialect/shape_support.h"
+#include "ir/dialect/shapes/infer_helpers.h"
 
 namespace tenon {
 namespace {

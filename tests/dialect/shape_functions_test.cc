@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ir/core/builder.h"
-#include "ir/core/context.h"
-#include "ir/core/parser.h"
+#include "ir/core/context/context.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon {

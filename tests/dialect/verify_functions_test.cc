@@ -1,12 +1,12 @@
 // What the verifier says about functions and structured control flow.
-#include "ir/dialect/verify_functions.h"
+#include "ir/dialect/verify/verify_functions.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "ir/core/context.h"
-#include "ir/core/parser.h"
+#include "ir/core/context/context.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon {

@@ -77,9 +77,9 @@ class DrawDiagramsTest(unittest.TestCase):
             ("tools/lint/check_layers.py", '"tests": EVERYTHING,', '"tests": EVERYTHING, "more": [],', {"layers"}),
             ("ir/dialect/q.yaml", "- op: linear", "- op: conv\n- op: linear", {"dialects"}),
             ("ir/core/operation.h", "uint16_t num_results_;", "uint32_t num_results_;", {"operation-memory"}),
-            ("frontends/api/pipelines.cc", ",final-rules,fuse-elementwise", ",fuse-elementwise", {"pipeline-o2"}),
+            ("frontends/cpp/pipelines.cc", ",final-rules,fuse-elementwise", ",fuse-elementwise", {"pipeline-o2"}),
             (
-                "frontends/api/pipelines.cc",
+                "frontends/cpp/pipelines.cc",
                 '",widen-half,lower-to-kernels,plan-memory"',
                 '",lower-to-kernels,plan-memory"',
                 {"pipeline-o2", "executor"},
@@ -93,17 +93,17 @@ class DrawDiagramsTest(unittest.TestCase):
             ("drr/check/edges.cc", "{-14, 16, 6, -10}", "{-14, 16, 7, -10}", {"rule-safety"}),
             ("drr/rule/condition.cc", '"may overflow"', '"can overflow"', {"rule-safety"}),
             ("drr/rewrite/rewriter.h", "Refusal Apply", "Refusal ApplyNow", {"rule-safety"}),
-            ("ir/core/dim_expr.h", "kMin,", "kMin, kMax,", {"shapes"}),
-            ("ir/dialect/shape_data.h", "kMaxElements = 64", "kMaxElements = 128", {"shapes"}),
-            ("frontends/onnx/wire.h", "kMaxMessageDepth = 100", "kMaxMessageDepth = 90", {"importer"}),
-            ("executor/runner.cc", "kMaxPrepared = 16", "kMaxPrepared = 8", {"executor"}),
+            ("ir/core/dims/dim_expr.h", "kMin,", "kMin, kMax,", {"shapes"}),
+            ("ir/dialect/shapes/shape_data.h", "kMaxElements = 64", "kMaxElements = 128", {"shapes"}),
+            ("frontends/onnx/file/wire.h", "kMaxMessageDepth = 100", "kMaxMessageDepth = 90", {"importer"}),
+            ("executor/run/runner.cc", "kMaxPrepared = 16", "kMaxPrepared = 8", {"executor"}),
             (
                 "tests/golden/transforms/plan_memory.ir",
                 "kernel.arena_bytes = 40960",
                 "kernel.arena_bytes = 49152",
                 {"memory-plan"},
             ),
-            ("executor/memory_planner.h", "kArenaAlignment = 64", "kArenaAlignment = 256", {"memory-plan"}),
+            ("executor/memory/memory_planner.h", "kArenaAlignment = 64", "kArenaAlignment = 256", {"memory-plan"}),
         ]:
             with self.subTest(path=path, new=new):
                 self.setUp()

@@ -126,7 +126,7 @@ class Environment(unittest.TestCase):
   def test_every_reader_is_found(self):
     """No source names getenv in a way that the patterns miss."""
     found = reference_environment.readers()
-    self.assertIn('frontends/api/tenon.cc', found['TENON_WEIGHT_CACHE'])
+    self.assertIn('frontends/cpp/tenon.cc', found['TENON_WEIGHT_CACHE'])
     self.assertIn('tools/cmake/configure_and_build', found['JOBS'])
 
 
@@ -177,9 +177,9 @@ class CppApi(unittest.TestCase):
 
   @staticmethod
   def stable_headers(public):
-    """The public headers of frontends/api and all headers that they include."""
+    """The public headers of frontends/cpp and all headers that they include."""
     found = set()
-    todo = [path for path in public if path.startswith('frontends/api/')]
+    todo = [path for path in public if path.startswith('frontends/cpp/')]
     while todo:
       path = todo.pop()
       if path not in found and os.path.exists(os.path.join(md.ROOT, path)):

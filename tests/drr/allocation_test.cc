@@ -11,7 +11,7 @@
 #include "drr/match/matcher.h"
 #include "gtest/gtest.h"
 #include "ir/core/block.h"
-#include "ir/core/parser.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
 

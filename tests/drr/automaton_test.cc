@@ -11,8 +11,8 @@
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
 

@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/parser.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 #include "pass/rule_log.h"
 #include "patterns/prelude.h"

@@ -7,8 +7,8 @@
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/parser.h"
-#include "ir/core/verifier.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
 

@@ -1,5 +1,5 @@
 // Operations that the text of rules declares.
-#include "ir/core/declared_ops.h"
+#include "ir/core/context/declared_ops.h"
 
 #include <string>
 
@@ -7,9 +7,9 @@
 #include "drr/text/text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/prelude.h"
 #include "tests/drr/why_refused.h"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ir/core/blob.h"
-#include "ir/core/deferred_blob.h"
+#include "ir/core/constants/blob.h"
+#include "ir/core/constants/deferred_blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 

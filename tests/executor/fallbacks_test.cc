@@ -1,14 +1,14 @@
 // What programs say of work that is slower than they promise.
-#include "executor/fallbacks.h"
+#include "executor/lowering/fallbacks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "executor/profile_report.h"
+#include "executor/profile/profile_report.h"
 #include "fmt/format.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {

@@ -1,5 +1,5 @@
 // Constants that programs hold only until they are packed.
-#include "executor/large_constant.h"
+#include "executor/weights/large_constant.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "executor/packed_weights.h"
+#include "executor/weights/packed_weights.h"
 #include "fmt/format.h"
-#include "ir/core/blob.h"
-#include "ir/core/deferred_blob.h"
+#include "ir/core/constants/blob.h"
+#include "ir/core/constants/deferred_blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 

@@ -1,5 +1,5 @@
 // Memory on huge pages.
-#include "executor/lasting_memory.h"
+#include "executor/memory/lasting_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "executor/tensor.h"
-#include "ir/core/source_file.h"
+#include "ir/base/source_file.h"
 
 namespace tenon {
 

@@ -1,12 +1,12 @@
-#include "executor/memory_budget.h"
+#include "executor/memory/memory_budget.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "executor/lasting_memory.h"
+#include "executor/memory/lasting_memory.h"
 #include "executor/tensor.h"
 #include "fmt/format.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {

@@ -1,4 +1,4 @@
-#include "executor/memory_planner.h"
+#include "executor/memory/memory_planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "executor/memory_search.h"
-#include "executor/memory_sweep.h"
+#include "executor/memory/memory_search.h"
+#include "executor/memory/memory_sweep.h"
 
 namespace tenon {
 namespace {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "frontends/api/compare.h"
-#include "frontends/api/tenon.h"
-#include "frontends/onnx/test_data.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
+#include "frontends/onnx/file/test_data.h"
 #include "tests/executor/counting_allocator.h"
 
 namespace tenon {

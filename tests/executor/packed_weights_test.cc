@@ -1,5 +1,5 @@
 // Packed weights: shared in memory, kept on disk.
-#include "executor/packed_weights.h"
+#include "executor/weights/packed_weights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "ir/core/blob.h"
+#include "ir/core/constants/blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
 

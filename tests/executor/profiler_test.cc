@@ -1,10 +1,10 @@
 // Profiles of runs, and their forms.
-#include "executor/profiler.h"
+#include "executor/profile/profiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "executor/profile_report.h"
+#include "executor/profile/profile_report.h"
 #include "nlohmann/json.hpp"
 #include "tests/executor/run_util.h"
 

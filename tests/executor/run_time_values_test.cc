@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "executor/run_time_shapes.h"
+#include "executor/prepare/run_time_shapes.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 #include "tests/executor/value_cases.h"
 

@@ -12,8 +12,8 @@
 #include "executor/program.h"
 #include "executor/session.h"
 #include "ir/core/builder.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 #include "pass/pass_manager.h"
 

@@ -1,4 +1,4 @@
-#include "executor/sha256.h"
+#include "executor/weights/sha256.h"
 
 #include <gtest/gtest.h>
 

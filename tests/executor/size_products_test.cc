@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "executor/profiler.h"
+#include "executor/profile/profiler.h"
 #include "tests/executor/run_util.h"
 
 namespace tenon {

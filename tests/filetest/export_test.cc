@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "frontends/api/compare.h"
-#include "frontends/api/export_onnx.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/files/export_onnx.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
 #include "tests/filetest/golden_file.h"
 #include "tests/filetest/runner.h"
 

@@ -5,8 +5,8 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "executor/program.h"
-#include "frontends/api/passes.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/passes.h"
+#include "frontends/cpp/tenon.h"
 #include "ir/core/builder.h"
 #include "pass/pass_manager.h"
 

@@ -10,9 +10,9 @@
 
 #include "fmt/format.h"
 #include "ir/core/builder.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "tests/filetest/golden_file.h"
 #include "tests/filetest/pipelines.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 
 namespace tenon::fuzz {
 namespace {

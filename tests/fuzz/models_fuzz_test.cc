@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "frontends/api/tenon.h"
-#include "ir/core/diagnostic.h"
-#include "ir/core/verifier.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/core/context/diagnostic.h"
+#include "ir/core/verify/verifier.h"
 #include "tests/fuzz/model_mutator.h"
 #include "tests/fuzz/model_seeds.h"
 #include "tests/fuzz/mutator.h"

@@ -2,7 +2,7 @@
 #include <span>
 
 #include "fmt/format.h"
-#include "frontends/api/npy.h"
+#include "frontends/cpp/files/npy.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/seed_files.h"
 

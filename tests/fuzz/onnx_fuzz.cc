@@ -2,7 +2,7 @@
 #include <span>
 
 #include "frontends/onnx/importer.h"
-#include "ir/core/diagnostic.h"
+#include "ir/core/context/diagnostic.h"
 #include "ir/dialect/dialects.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/seed_files.h"

@@ -1,10 +1,10 @@
 // Any text as IR: a diagnostic, or IR that verifies or not, and prints and reads back as itself.
 #include <string>
 
-#include "ir/core/context.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
+#include "ir/core/context/context.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutator.h"

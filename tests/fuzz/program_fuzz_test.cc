@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "frontends/api/tenon.h"
-#include "ir/core/parser.h"
-#include "ir/core/verifier.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "tests/fuzz/ir_pieces.h"
 #include "tests/fuzz/mutator.h"

@@ -1,6 +1,6 @@
 #include "tests/fuzz/sample_run.h"
 
-#include "frontends/api/sample_inputs.h"
+#include "frontends/cpp/samples/sample_inputs.h"
 #include "ir/core/block.h"
 
 namespace tenon::fuzz {

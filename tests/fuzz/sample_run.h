@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 
 namespace tenon::fuzz {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/onnx/tensor_data.h"
+#include "frontends/onnx/file/tensor_data.h"
 
 namespace tenon::fuzz {
 

@@ -1,10 +1,10 @@
 // Any bytes as a file of one TensorProto: a tensor whose bytes can be read, or an error.
 #include <span>
 
+#include "frontends/onnx/file/tensor.h"
+#include "frontends/onnx/file/wire.h"
 #include "frontends/onnx/onnx.pb.h"
-#include "frontends/onnx/tensor.h"
-#include "frontends/onnx/wire.h"
-#include "ir/core/blob.h"
+#include "ir/core/constants/blob.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/seed_files.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "kernels/gpu/queue.h"
 
 namespace tenon {

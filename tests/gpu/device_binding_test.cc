@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/io_binding.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 #include "tests/gpu/compile_for_gpu.h"
 #include "tests/gpu/emulated_device.h"

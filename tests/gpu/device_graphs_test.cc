@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "executor/profiler.h"
-#include "frontends/api/tenon.h"
+#include "executor/profile/profiler.h"
+#include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 #include "tests/gpu/compile_for_gpu.h"
 #include "tests/gpu/emulated_device.h"

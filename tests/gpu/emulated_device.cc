@@ -10,7 +10,7 @@
 #include "kernels/gpu/emulator/memory_check.h"
 #include "kernels/gpu/launch.h"
 #include "kernels/half.h"
-#include "kernels/reference/activation.h"
+#include "kernels/reference/elementwise/activation.h"
 
 namespace tenon::kernels::gpu::testing {
 namespace {

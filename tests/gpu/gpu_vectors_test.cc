@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "ir/core/pointwise.h"
+#include "ir/base/pointwise.h"
 #include "kernels/gpu/launch.h"
 #include "kernels/half.h"
 #include "kernels/op_attrs.h"

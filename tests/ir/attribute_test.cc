@@ -6,10 +6,10 @@
 #include <cstring>
 #include <limits>
 
-#include "ir/core/context.h"
-#include "ir/core/deferred_blob.h"
-#include "ir/core/keep_blobs.h"
-#include "ir/core/parser.h"
+#include "ir/core/constants/deferred_blob.h"
+#include "ir/core/constants/keep_blobs.h"
+#include "ir/core/context/context.h"
+#include "ir/core/text/parser.h"
 
 namespace tenon {
 namespace {

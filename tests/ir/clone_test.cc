@@ -5,7 +5,7 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 #include "tests/ir/test_ir.h"
 
 namespace tenon {

@@ -1,4 +1,4 @@
-#include "ir/core/dim_expr.h"
+#include "ir/core/dims/dim_expr.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <random>
 #include <span>
 
-#include "ir/core/context.h"
-#include "ir/core/dim_expr_rewrite.h"
+#include "ir/core/context/context.h"
+#include "ir/core/dims/dim_expr_rewrite.h"
 
 namespace tenon {
 namespace {

@@ -1,4 +1,4 @@
-#include "ir/core/dominance.h"
+#include "ir/core/verify/dominance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ir/core/narrow_number.h"
+#include "ir/base/narrow_number.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ir/core/op_pool.h"
+#include "ir/core/context/op_pool.h"
 
 #include <cstring>
 #include <thread>

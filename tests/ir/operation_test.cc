@@ -5,7 +5,7 @@
 #include <random>
 
 #include "ir/core/block.h"
-#include "ir/core/verifier.h"
+#include "ir/core/verify/verifier.h"
 #include "tests/ir/test_ir.h"
 
 namespace tenon {

@@ -1,4 +1,4 @@
-#include "ir/core/parser.h"
+#include "ir/core/text/parser.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <ctime>
 
 #include "fmt/format.h"
+#include "ir/base/suggest.h"
 #include "ir/core/block.h"
-#include "ir/core/lexer.h"
-#include "ir/core/printer.h"
-#include "ir/core/suggest.h"
+#include "ir/core/text/lexer.h"
+#include "ir/core/text/printer.h"
 #include "tests/ir/test_ir.h"
 
 namespace tenon {

@@ -1,4 +1,4 @@
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <cstring>
 #include <random>
 
-#include "ir/core/asm_text.h"
+#include "ir/base/float_text.h"
 #include "ir/core/block.h"
-#include "ir/core/float_text.h"
-#include "ir/core/symbol_table.h"
+#include "ir/core/text/asm_text.h"
+#include "ir/core/verify/symbol_table.h"
 #include "tests/ir/test_ir.h"
 
 namespace tenon {

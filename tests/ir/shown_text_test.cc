@@ -1,12 +1,12 @@
 // What names may show, and how much of them.
-#include "ir/core/shown_text.h"
+#include "ir/base/shown_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "ir/core/limits.h"
+#include "ir/base/limits.h"
 
 namespace tenon {
 namespace {

@@ -1,5 +1,5 @@
 // Files that go with the process.
-#include "ir/core/temporary_path.h"
+#include "ir/base/temporary_path.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/core/context.h"
-#include "ir/core/parser.h"
+#include "ir/core/context/context.h"
+#include "ir/core/text/parser.h"
 
 namespace tenon {
 namespace {

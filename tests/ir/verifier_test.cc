@@ -1,10 +1,10 @@
-#include "ir/core/verifier.h"
+#include "ir/core/verify/verifier.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "ir/core/block.h"
-#include "ir/core/op_checks.h"
+#include "ir/core/verify/op_checks.h"
 #include "tests/ir/test_ir.h"
 
 namespace tenon {

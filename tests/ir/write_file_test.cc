@@ -1,5 +1,5 @@
 // Results in files: what is there before and after.
-#include "ir/core/write_file.h"
+#include "ir/base/write_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

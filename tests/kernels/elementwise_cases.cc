@@ -3,7 +3,7 @@
 #include <cmath>
 #include <span>
 
-#include "ir/core/pointwise.h"
+#include "ir/base/pointwise.h"
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
 #include "tests/kernels/cases.h"

@@ -10,8 +10,8 @@
 #include <random>
 
 #include "kernels/cpu/isa.h"
-#include "kernels/reference/activation.h"
-#include "kernels/thread_pool.h"
+#include "kernels/reference/elementwise/activation.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace tenon::kernels::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/cpu/half_cast.h"
+#include "kernels/cpu/pointwise/half_cast.h"
 
 #include <gtest/gtest.h>
 

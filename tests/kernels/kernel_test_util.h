@@ -17,7 +17,7 @@
 #include "kernels/half.h"
 #include "kernels/kernel.h"
 #include "kernels/registry.h"
-#include "kernels/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace tenon::kernels::testing {
 

@@ -1,6 +1,6 @@
 // Programs of elementwise ops in all their ways to run, on values at the edges of f32, against the
 // reference kernel.
-#include "kernels/cpu/pointwise_program.h"
+#include "kernels/cpu/pointwise/pointwise_program.h"
 
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ TEST(PointwiseProgramTest, EveryOpOfFloatsOnEdges) {
   int tried = 0;
   for (const char* op : {
 #define TENON_POINTWISE_OP(id, name, operands, dtypes, result) name,
-#include "ir/core/pointwise_ops.def"
+#include "ir/base/pointwise_ops.def"
 #undef TENON_POINTWISE_OP
        }) {
     PointwiseOp kind;

@@ -11,7 +11,7 @@
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/philox.h"
-#include "kernels/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 
 namespace tenon::kernels {
 namespace {

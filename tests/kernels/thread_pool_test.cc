@@ -1,4 +1,4 @@
-#include "kernels/thread_pool.h"
+#include "kernels/threads/thread_pool.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/parallel_slots.h"
+#include "kernels/threads/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // The vectorised loops, on every instruction set that this machine has.
-#include "kernels/cpu/vector_ops.h"
+#include "kernels/cpu/vector/vector_ops.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which convolutions of 3 x 3 take Winograd's method, and in which tiles.
-#include "kernels/cpu/conv/winograd_choice.h"
+#include "kernels/cpu/conv/winograd/winograd_choice.h"
 
 #include <gtest/gtest.h>
 

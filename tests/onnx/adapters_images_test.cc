@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 #include "tests/onnx/one_node.h"
 

@@ -1,5 +1,5 @@
 // What each ONNX op becomes, in the versions that differ: elementwise ops, reductions, constants.
-#include "frontends/onnx/adapters.h"
+#include "frontends/onnx/ops/adapters.h"
 
 #include <gtest/gtest.h>
 

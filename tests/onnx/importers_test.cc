@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "frontends/onnx/adapters.h"
+#include "frontends/onnx/ops/adapters.h"
 #include "tests/onnx/model_builder.h"
 
 namespace tenon::onnx {
@@ -17,19 +17,19 @@ namespace {
 // Operators outside of the standard domain.
 constexpr const char* kOthers[] = {
 #define TENON_MICROSOFT_ADAPTER(Op) "com.microsoft." #Op,
-#include "frontends/onnx/microsoft_adapters.def"
+#include "frontends/onnx/ops/microsoft_adapters.def"
 #undef TENON_MICROSOFT_ADAPTER
 #define TENON_PREVIEW_ADAPTER(Op) "ai.onnx.preview." #Op,
-#include "frontends/onnx/preview_adapters.def"
+#include "frontends/onnx/ops/preview_adapters.def"
 #undef TENON_PREVIEW_ADAPTER
 #define TENON_TRAINING_ADAPTER(Op) "ai.onnx.preview.training." #Op,
-#include "frontends/onnx/training_adapters.def"
+#include "frontends/onnx/ops/training_adapters.def"
 #undef TENON_TRAINING_ADAPTER
 };
 
 constexpr const char* kMl[] = {
 #define TENON_ML_ADAPTER(Op) #Op,
-#include "frontends/onnx/ml_adapters.def"
+#include "frontends/onnx/ops/ml_adapters.def"
 #undef TENON_ML_ADAPTER
 };
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/core/block.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon::onnx {

@@ -13,7 +13,7 @@
 
 #include "frontends/onnx/importer.h"
 #include "frontends/onnx/onnx.pb.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 
 namespace tenon::onnx {
 

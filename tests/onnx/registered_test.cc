@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontends/api/extension.h"
-#include "frontends/api/tenon.h"
-#include "ir/core/printer.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/tenon.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/define_op.h"
-#include "ir/dialect/shape_functions.h"
+#include "ir/dialect/shapes/shape_functions.h"
 #include "tests/onnx/model_builder.h"
 
 namespace tenon::onnx {

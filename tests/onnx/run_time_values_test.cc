@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "fmt/format.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 #include "tests/onnx/model_builder.h"
 

@@ -1,5 +1,5 @@
 // Sequences and optional values: what becomes of them, and that they run.
-#include "frontends/api/sequences.h"
+#include "frontends/cpp/files/sequences.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <map>
 
 #include "fmt/format.h"
-#include "frontends/api/tenon.h"
-#include "frontends/onnx/test_data.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/onnx/file/test_data.h"
 #include "tests/executor/run_util.h"
 #include "tests/onnx/model_builder.h"
 

@@ -1,5 +1,5 @@
 // Encodings of tensors, external data, test-data files, .npy files, and the schema.
-#include "frontends/onnx/tensor.h"
+#include "frontends/onnx/file/tensor.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "frontends/api/npy.h"
-#include "frontends/onnx/test_data.h"
-#include "frontends/onnx/wire.h"
+#include "frontends/cpp/files/npy.h"
+#include "frontends/onnx/file/test_data.h"
+#include "frontends/onnx/file/wire.h"
 #include "tests/onnx/model_builder.h"
 
 namespace tenon::onnx {

@@ -8,8 +8,8 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/parser.h"
-#include "ir/core/symbol_table.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/verify/symbol_table.h"
 #include "ir/dialect/dialects.h"
 #include "nlohmann/json.hpp"
 #include "pass/module_properties.h"

@@ -11,7 +11,7 @@
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/op_info.h"
+#include "ir/core/context/op_info.h"
 #include "ir/dialect/dialects.h"
 #include "tests/rules/thoroughness.h"
 

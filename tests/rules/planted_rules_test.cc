@@ -13,7 +13,7 @@
 #include "executor/passes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/parser.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/facts/facts.h"
 #include "tests/rules/thoroughness.h"

@@ -8,7 +8,7 @@
 #include "executor/passes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/core/parser.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon::drr {

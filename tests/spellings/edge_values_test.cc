@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "ir/core/block.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 
 namespace tenon {
 namespace {

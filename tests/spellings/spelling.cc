@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "ir/core/block.h"
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 #include "kernels/half.h"
 
 namespace tenon::spellings {

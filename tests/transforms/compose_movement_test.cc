@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "fmt/format.h"
-#include "ir/core/parser.h"
+#include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/ten_ops.h"
 #include "pass/pass_manager.h"

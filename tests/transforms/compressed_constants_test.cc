@@ -1,4 +1,4 @@
-#include "transforms/compressed_constants.h"
+#include "transforms/weights/compressed_constants.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "ir/core/context.h"
-#include "ir/core/deferred_blob.h"
+#include "ir/core/constants/deferred_blob.h"
+#include "ir/core/context/context.h"
 #include "tests/executor/mapped_weights.h"
 
 namespace tenon {

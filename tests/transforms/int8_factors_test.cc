@@ -1,4 +1,4 @@
-#include "transforms/int8_factors.h"
+#include "transforms/weights/int8_factors.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "ir/core/printer.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"
 

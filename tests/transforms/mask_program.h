@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "ir/core/builder.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/ten_ops.h"

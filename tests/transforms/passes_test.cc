@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/context.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
+#include "ir/core/context/context.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "pass/pass_manager.h"
 

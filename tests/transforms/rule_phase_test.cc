@@ -1,5 +1,5 @@
 // Rules that are compiled once for several runs.
-#include "transforms/rule_phase.h"
+#include "transforms/rules/rule_phase.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,9 +11,9 @@
 #include <system_error>
 
 #include "fmt/format.h"
-#include "ir/core/context_identity.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
+#include "ir/core/context/context_identity.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 #include "pass/pass_manager.h"
 #include "patterns/prelude.h"

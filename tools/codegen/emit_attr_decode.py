@@ -43,8 +43,8 @@ def _id(op):
 def outputs(dialects):
   # Ops without attributes share the path below: their kernels read none.
   ops = [op for d in dialects for op in d.ops if emit_kernel_attrs.fields(op)]
-  lines = ['#include "executor/attr_decode.h"', '', '#include "executor/attr_reading.h"', '#include "fmt/format.h"',
-           '#include "ir/core/check.h"', '#include "kernels/op_attrs.h"', '', 'namespace tenon {', 'namespace {', '']
+  lines = ['#include "executor/attr_decode.h"', '', '#include "executor/compile/attr_reading.h"', '#include "fmt/format.h"',
+           '#include "ir/base/check.h"', '#include "kernels/op_attrs.h"', '', 'namespace tenon {', 'namespace {', '']
   lines += [_decoder(op) for op in ops]
   lines += ['}  // namespace', '',
             'absl::StatusOr<std::shared_ptr<const void>> DecodeAttrs(const OpInfo& info, std::span<const Attribute> slots) {',
@@ -54,6 +54,6 @@ def outputs(dialects):
             '  switch (info.id()) {']
   lines += [f'    case HashOpName({cpp.string(op.full_name)}): return Decode{_id(op)}(slots);' for op in ops]
   lines += ['    default: return ReadAttrMap(info, slots);', '  }', '}', '', '}  // namespace tenon', '']
-  header = cpp.header(HEADER, ['<memory>', '<span>', '"absl/status/statusor.h"', '"ir/core/op_info.h"'],
+  header = cpp.header(HEADER, ['<memory>', '<span>', '"absl/status/statusor.h"', '"ir/core/context/op_info.h"'],
                       _HEADER_BODY, 'Attributes of operations for kernels.')
   return {HEADER: header, SOURCE: cpp.BANNER + '\n'.join(lines)}

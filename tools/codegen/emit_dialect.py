@@ -108,11 +108,11 @@ def _all_header(dialects):
   body += [f'Dialect {d.camel}Dialect();' for d in dialects]
   body += ['\n// Registers every dialect of Tenon. REQUIRES: none of them is registered yet.',
            'void RegisterAllDialects(Context& context);\n', '}  // namespace tenon']
-  return cpp.header(path, ['"ir/core/context.h"'], '\n'.join(body), 'All dialects.')
+  return cpp.header(path, ['"ir/core/context/context.h"'], '\n'.join(body), 'All dialects.')
 
 
 def _all_source(dialects):
-  lines = [cpp.BANNER.rstrip('\n'), '#include "ir/dialect/dialects.h"', '', '#include "ir/core/check.h"', '',
+  lines = [cpp.BANNER.rstrip('\n'), '#include "ir/dialect/dialects.h"', '', '#include "ir/base/check.h"', '',
            'namespace tenon {', '', 'void RegisterAllDialects(Context& context) {',
            '  const auto add = [&](Dialect dialect) {',
            '    const absl::Status status = context.RegisterDialect(std::move(dialect));',

@@ -57,6 +57,6 @@ def outputs(dialects):
       members = [f'  {cpp_type(op, a)} {a.cpp}{initializer(op, a)};' for a in fields(op)]
       body.append('\n'.join([f'struct {op.camel}Attrs {{'] + members + ['};\n']))
     body.append(f'}}  // namespace tenon::{dialect.name}\n')
-  includes = ['<cstdint>', '<limits>', '<optional>', '<string>', '<vector>', '', '"ir/core/dtype.h"']
+  includes = ['<cstdint>', '<limits>', '<optional>', '<string>', '<vector>', '', '"ir/base/dtype.h"']
   text = cpp.header(PATH, includes, '\n'.join(body), 'Attributes of operations as kernels see them.')
   return {PATH: text.replace('#include \n', '\n')}

@@ -1,9 +1,9 @@
-"""frontends/onnx/one_to_one.inc: ONNX op types whose import is a change of name (`onnx:` in a dialect file)."""
+"""frontends/onnx/ops/one_to_one.inc: ONNX op types whose import is a change of name (`onnx:` in a dialect file)."""
 
 import cpp
 import model
 
-OUTPUT = 'frontends/onnx/one_to_one.inc'
+OUTPUT = 'frontends/onnx/ops/one_to_one.inc'
 _ATTR_KINDS = ('Bool', 'I64', 'F32', 'I64s', 'Str', 'Enum')
 
 

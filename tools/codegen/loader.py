@@ -34,7 +34,7 @@ def load(paths):
 
 def known_traits():
   """The names of enum Trait, from the header that declares it."""
-  with open(os.path.join(REPO_ROOT, 'ir/core/op_info.h'), encoding='utf-8') as f:
+  with open(os.path.join(REPO_ROOT, 'ir/core/context/op_info.h'), encoding='utf-8') as f:
     body = re.search(r'enum class Trait[^{]*\{(.*?)\};', f.read(), re.S).group(1)
   return re.findall(r'\bk(\w+)\s*=\s*1u\s*<<', body)
 

@@ -189,7 +189,7 @@ class Dialect:
 
 
 def op_hash(name):
-  """HashOpName of ir/core/op_info.h."""
+  """HashOpName of ir/core/context/op_info.h."""
   h = 0xcbf29ce484222325
   for byte in name.encode():
     h = ((h ^ byte) * 0x100000001b3) & 0xffffffffffffffff

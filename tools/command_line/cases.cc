@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "fmt/format.h"
-#include "frontends/api/sequences.h"
-#include "frontends/onnx/test_data.h"
-#include "ir/core/check.h"
+#include "frontends/cpp/files/sequences.h"
+#include "frontends/onnx/file/test_data.h"
+#include "ir/base/check.h"
 
 namespace tenon::tools {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "executor/program.h"
-#include "frontends/api/sequences.h"
-#include "frontends/onnx/tensor_data.h"
-#include "ir/core/limits.h"
+#include "frontends/cpp/files/sequences.h"
+#include "frontends/onnx/file/tensor_data.h"
+#include "ir/base/limits.h"
 
 namespace tenon::tools {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 
 namespace tenon::tools {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::tools {

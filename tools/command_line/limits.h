@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "ir/core/limits.h"
+#include "ir/base/limits.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::tools {

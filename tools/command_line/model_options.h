@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "frontends/api/compare.h"
-#include "frontends/api/extension.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
 #include "tools/command_line/external_data.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"

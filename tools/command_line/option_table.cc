@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "fmt/format.h"
-#include "frontends/api/passes.h"
-#include "ir/core/suggest.h"
-#include "ir/core/write_file.h"
+#include "frontends/cpp/passes.h"
+#include "ir/base/suggest.h"
+#include "ir/base/write_file.h"
 
 namespace tenon::tools {
 namespace {

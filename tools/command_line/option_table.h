@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 
 namespace tenon::tools {
 

@@ -16,10 +16,10 @@
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "frontends/api/npy.h"
-#include "ir/core/blob.h"
-#include "ir/core/check.h"
-#include "ir/core/write_file.h"
+#include "frontends/cpp/files/npy.h"
+#include "ir/base/check.h"
+#include "ir/base/write_file.h"
+#include "ir/core/constants/blob.h"
 
 extern char** environ;
 

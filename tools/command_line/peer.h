@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "executor/program.h"
 #include "executor/tensor.h"
-#include "ir/core/temporary_path.h"
+#include "ir/base/temporary_path.h"
 
 namespace tenon::tools {
 

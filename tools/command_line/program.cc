@@ -12,11 +12,11 @@
 #include <system_error>
 
 #include "fmt/format.h"
-#include "ir/core/limits.h"
-#include "ir/core/out_of_memory.h"
-#include "ir/core/shown_text.h"
-#include "ir/core/temporary_path.h"
-#include "ir/core/write_file.h"
+#include "ir/base/limits.h"
+#include "ir/base/out_of_memory.h"
+#include "ir/base/shown_text.h"
+#include "ir/base/temporary_path.h"
+#include "ir/base/write_file.h"
 #include "tools/command_line/progress.h"
 
 namespace tenon::tools {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "fmt/format.h"
-#include "ir/core/shown_text.h"
+#include "ir/base/shown_text.h"
 
 namespace tenon::tools {
 namespace {

@@ -125,16 +125,16 @@ class Sources:
     # ---- passes and rules
 
     def pipelines(self):
-        """Name -> text of the pipelines that frontends/api/pipelines.cc registers."""
-        text = self.text("frontends/api/pipelines.cc")
-        folds = self.find("frontends/api/pipelines.cc", r'#define TENON_LOWERING_FOLDS "([^"]*)"').group(1)
-        body = self.find("frontends/api/pipelines.cc", r"kPipelines\[\] = \{(.*?)\n\};").group(1)
+        """Name -> text of the pipelines that frontends/cpp/pipelines.cc registers."""
+        text = self.text("frontends/cpp/pipelines.cc")
+        folds = self.find("frontends/cpp/pipelines.cc", r'#define TENON_LOWERING_FOLDS "([^"]*)"').group(1)
+        body = self.find("frontends/cpp/pipelines.cc", r"kPipelines\[\] = \{(.*?)\n\};").group(1)
         result = {}
         for name, pieces in re.findall(r'\{"([\w-]+)",\s*"[^"]*",\s*((?:"[^"]*"|TENON_LOWERING_FOLDS|\s)+)\}', body):
             pieces = re.findall(r'"([^"]*)"|(TENON_LOWERING_FOLDS)', pieces)
             result[name] = "".join(folds if macro else piece for piece, macro in pieces)
         if len(result) != len(re.findall(r"^    \{", text, re.M)):
-            raise SourceError("frontends/api/pipelines.cc: not all pipelines are understood")
+            raise SourceError("frontends/cpp/pipelines.cc: not all pipelines are understood")
         return result
 
     @staticmethod
@@ -144,12 +144,10 @@ class Sources:
 
     def pass_kind(self, name):
         """rule: applies rewrite rules; run: of the executor; ir: all others."""
-        path = f"transforms/{name.replace('-', '_')}.cc"
-        if (self.root / path).exists():
-            return "rule" if '"transforms/rule_phase.h"' in self.text(path) else "ir"
-        path = f"executor/{name.replace('-', '_')}.cc"
-        nested = f"executor/gpu/{name.replace('-', '_')}.cc"
-        if (self.root / path).exists() or (self.root / nested).exists():
+        file = f"{name.replace('-', '_')}.cc"
+        for path in sorted((self.root / "transforms").rglob(file)):
+            return "rule" if '"transforms/rules/rule_phase.h"' in path.read_text() else "ir"
+        if any((self.root / "executor").rglob(file)):
             return "run"
         raise SourceError(f"no file of transforms/ or executor/ is that of the pass '{name}'")
 

@@ -49,7 +49,8 @@ def overview(source):
 
 
 LAYER_NOTES = {
-    "ir/core": "context, types, attributes, dimensions, operations, text, verifier",
+    "ir/base": "element types, numbers, kernel grammar, files, messages: no IR",
+    "ir/core": "context, types, attributes, dimensions, operations, text",
     "ir/dialect": "op definitions in YAML",
     "pass": "pass manager, pipelines",
     "drr": "rules as data, matcher",
@@ -59,7 +60,7 @@ LAYER_NOTES = {
     "executor": "lowering, memory, runs",
     "frontends/onnx": "ONNX to IR",
     "frontends/onnx/export": "IR to ONNX",
-    "frontends/api": "the C++ API of hosts: load, optimize, compile, run, extensions",
+    "frontends/cpp": "the C++ API of hosts: load, optimize, compile, run, extensions",
     "tools": "ir-opt, ir-run, ir-bench, ir-bisect, scripts",
     "tests": "what must hold",
 }
@@ -71,7 +72,6 @@ def layers(source):
     allowed, everything = source.layers()
     canvas = Canvas("Which layer may include which")
     whole = {layer: [o for o in others if o in allowed] for layer, others in allowed.items() if others != everything}
-    partial = {layer: others for layer, others in allowed.items() if others != everything and others and not whole[layer]}
     reach = {}
 
     def reached(layer):
@@ -97,10 +97,11 @@ def layers(source):
         "executor": (2, 3),
     }
     allowed = {layer: to for layer, to in allowed.items() if layer != "frontends/debug"}  # a note names it
-    missing = set(allowed) - set(places) - {"ir/core", "frontends/api", "tools", "tests"}
+    missing = set(allowed) - set(places) - {"ir/base", "ir/core", "frontends/cpp", "tools", "tests"}
     if missing or set(allowed) != set(LAYER_NOTES):
         raise SourceError(f"check_layers.py: the layers {sorted(set(allowed) ^ set(LAYER_NOTES))} have no place in the picture")
     kinds = {
+        "ir/base": "ir",
         "ir/core": "ir",
         "ir/dialect": "ir",
         "pass": "ir",
@@ -111,7 +112,7 @@ def layers(source):
         "executor": "run",
         "frontends/onnx": "io",
         "frontends/onnx/export": "io",
-        "frontends/api": "io",
+        "frontends/cpp": "io",
         "tools": "plain",
         "tests": "plain",
     }
@@ -121,18 +122,20 @@ def layers(source):
     bottom = 62 + 5 * step
     canvas.box(30, 12, 340, height, "plain", "tools", [LAYER_NOTES["tools"]])
     canvas.box(390, 12, 340, height, "plain", "tests", [LAYER_NOTES["tests"]])
-    canvas.box(30, 62 + 6, 700, height, "io", "frontends/api", [LAYER_NOTES["frontends/api"]])
-    canvas.box(30, bottom, 700, height, "ir", "ir/core", [LAYER_NOTES["ir/core"]])
+    canvas.box(30, 62 + 6, 700, height, "io", "frontends/cpp", [LAYER_NOTES["frontends/cpp"]])
+    canvas.box(30, bottom, 438, height, "ir", "ir/core", [LAYER_NOTES["ir/core"]])
+    canvas.box(30, bottom + step, 700, height, "ir", "ir/base", [LAYER_NOTES["ir/base"]])
+    bars = {"ir/core": bottom, "ir/base": bottom + step}
     for layer, (x, y) in boxes.items():
         canvas.box(x, y, width, height, kinds[layer], layer, [LAYER_NOTES[layer]])
-    for layer, other in edges + [("frontends/api", o) for o in ("frontends/onnx/export", "transforms", "executor")]:
-        if layer == "frontends/api":
+    for layer, other in edges + [("frontends/cpp", o) for o in ("frontends/onnx/export", "transforms", "executor")]:
+        if layer == "frontends/cpp":
             x, y = boxes[other]
             canvas.arrow((x + width / 2, 62 + 6 + height), (x + width / 2, y))
             continue
-        x, y = boxes[layer]
-        if other == "ir/core":
-            canvas.arrow((x + width / 2, y + height), (x + width / 2, bottom))
+        x, y = boxes.get(layer, (left[0], bottom))
+        if other in bars:
+            canvas.arrow((x + width / 2, y + height), (x + width / 2, bars[other]))
             continue
         to_x, to_y = boxes[other]
         if x == to_x:
@@ -145,18 +148,15 @@ def layers(source):
             start, end = (x, to_x + width) if side < 0 else (x + width, to_x)
             turn = (start + end) / 2
             canvas.arrow((start, y + height / 2), (turn, y + height / 2), (turn, to_y + height / 2), (end, to_y + height / 2))
-    for layer in partial:
-        x, y = boxes[layer]
-        canvas.arrow((x + width / 2, y + height), (x + width / 2, bottom), dashed=True)
-    base = bottom + height + 24
+    base = bottom + step + height + 24
     canvas.text(
         30,
         base,
-        "An arrow points to what a layer may include, directly or through other arrows. Dashed: only headers that",
+        "An arrow points to what a layer may include, directly or through other arrows.",
         "small",
         muted=True,
     )
-    canvas.text(30, base + 15, "know no IR, such as dtype.h. frontends/api and debug, tools and tests may include every layer.", "small", muted=True)
+    canvas.text(30, base + 15, "frontends/cpp and frontends/debug, tools and tests may include every layer.", "small", muted=True)
     return canvas.svg(base + 28)
 
 
@@ -388,7 +388,7 @@ def _wrap(text, most):
 def rule_engine(source):
     canvas = Canvas("From a rule to a rewrite")
     source.path("drr/rule/rule.h", "class Rule")
-    source.path("frontends/api/extension.h", "rules")
+    source.path("frontends/cpp/extension.h", "rules")
     for i, (title, note) in enumerate(
         [("patterns/", "built-in families"), ("FILE.drr", "--rules=FILE"), ("Extension::rules", "a host's C++ rules")]
     ):
@@ -458,7 +458,7 @@ def rule_families(source):
     canvas = Canvas("The rule families in their order, and the passes of -O2 that apply them")
     families = source.families()
     names = [name for name, _, _ in families]
-    on_request = set(re.findall(r'"(\w+)"', re.search(r"kOnRequest\[\] = {(.*?)}", source.text("transforms/fuse.cc"))[1]))
+    on_request = set(re.findall(r'"(\w+)"', re.search(r"kOnRequest\[\] = {(.*?)}", source.text("transforms/rules/fuse.cc"))[1]))
     columns = []
     for number, (name, options) in enumerate(source.steps(source.pipelines()["O2"]), 1):
         if name == "canonicalize":
@@ -563,25 +563,25 @@ def shapes(source):
     row = [
         (
             "symbols",
-            [source.path("ir/dialect/shape_data.h", "class DimNamer")],
+            [source.path("ir/dialect/shapes/shape_data.h", "class DimNamer").removeprefix("ir/dialect/")],
             ["inputs name extents;", "unknown ones get a name"],
         ),
         (
             "shape functions",
-            [source.path("ir/dialect/shape_functions.h")],
+            [source.path("ir/dialect/shapes/shape_functions.h").removeprefix("ir/dialect/")],
             ["result types from operand", "types and attributes"],
         ),
         (
             "shape values",
-            [source.path("ir/dialect/shape_data.h", "class ShapeData")],
+            [source.path("ir/dialect/shapes/shape_data.h", "class ShapeData").removeprefix("ir/dialect/")],
             [
-                f"integer tensors of up to {source.constant('ir/dialect/shape_data.h', 'kMaxElements')}",
+                f"integer tensors of up to {source.constant('ir/dialect/shapes/shape_data.h', 'kMaxElements')}",
                 "elements, as expressions",
             ],
         ),
         (
             "facts",
-            [source.path("transforms/dim_facts.h", "class DimFacts")],
+            [source.path("transforms/shapes/dim_facts.h", "class DimFacts").removeprefix("transforms/")],
             ["equalities and bounds", "that operations demand"],
         ),
     ]
@@ -593,17 +593,17 @@ def shapes(source):
     canvas.text((first + last) / 2, 157, "infer-shapes repeats until nothing changes", "small", muted=True, anchor="middle")
     canvas.text(16, 190, "When a session runs it", bold=True)
     row = [
-        ("binding", [source.path("executor/bindings.h", "class Bindings")], ["extents of the inputs", "give symbols numbers"]),
-        ("concrete shapes", [source.path("executor/concrete_shapes.h")], ["the same shape functions,", "on numbers"]),
+        ("binding", [source.path("executor/prepare/bindings.h", "class Bindings")], ["extents of the inputs", "give symbols numbers"]),
+        ("concrete shapes", [source.path("executor/prepare/concrete_shapes.h").removeprefix("executor/")], ["the same shape functions,", "on numbers"]),
         (
             "run-time shapes",
-            [source.path("executor/run_time_shapes.h", "RunTimeShapes(")],
+            [source.path("executor/prepare/run_time_shapes.h", "RunTimeShapes(").removeprefix("executor/")],
             ["where values of tensors", "decide an extent"],
         ),
         ("checks", [source.path("kernels/checked_index.h")], ["a wrong extent, index or", "axis ends the run"]),
     ]
     gate_row(canvas, 200, 90, width, gap, row, "run")
-    kinds = source.enumerators("ir/core/dim_expr.h", "Kind")
+    kinds = source.enumerators("ir/core/dims/dim_expr.h", "Kind")
     notes = {
         "Constant": "768",
         "Symbol": "B",
@@ -615,7 +615,7 @@ def shapes(source):
         "Unknown": "?",
     }
     if set(kinds) != set(notes):
-        raise SourceError(f"ir/core/dim_expr.h: the kinds of dimension expressions are {kinds} (the picture knows others)")
+        raise SourceError(f"ir/core/dims/dim_expr.h: the kinds of dimension expressions are {kinds} (the picture knows others)")
     canvas.text(16, 322, "A dimension expression is one of", bold=True)
     x = 16
     for kind in kinds:

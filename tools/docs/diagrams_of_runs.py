@@ -11,19 +11,19 @@ from svg_canvas import Canvas, text_width
 def importer(source):
     canvas = Canvas("From an ONNX file to a module")
     onnx = "frontends/onnx/"
-    depth = source.constant(onnx + "wire.h", "kMaxMessageDepth")
+    depth = source.constant(onnx + "file/wire.h", "kMaxMessageDepth")
     nodes = source.constant(onnx + "graph_importer.h", "kMaxInlinedNodes")
     canvas.text(16, 24, "The file", bold=True)
     width, gap = 173, 12
     row = [
         (
             "map",
-            [source.path(onnx + "mapped_file.h", "MapFile(").removeprefix(onnx)],
+            [source.path(onnx + "file/mapped_file.h", "MapFile(").removeprefix(onnx)],
             ["the file stays on disk;", "weights are slices of it"],
         ),
         (
             "parse",
-            [source.path(onnx + "wire.h", "ParseModel(").removeprefix(onnx)],
+            [source.path(onnx + "file/wire.h", "ParseModel(").removeprefix(onnx)],
             ["structure only, at most", f"{depth} messages deep"],
         ),
         (
@@ -33,7 +33,7 @@ def importer(source):
         ),
         (
             "weights",
-            [source.path(onnx + "external_data.h", "class ExternalData").removeprefix(onnx)],
+            [source.path(onnx + "file/external_data.h", "class ExternalData").removeprefix(onnx)],
             ["core.constant of the slice,", "or of a file beside it"],
         ),
     ]
@@ -43,8 +43,8 @@ def importer(source):
     ways = [
         ("a function's nodes", source.path(onnx + "functions.cc", "Inline("), f"at most {nodes:,} in all"),
         ("a host's operation", source.path(onnx + "registered.cc"), "domain acme: acme.Op"),
-        ("what an adapter makes", source.path(onnx + "op_adapters.def"), "ops_*.cc of its family"),
-        ("an operation of Tenon", source.path(onnx + "one_to_one.h"), "one to one (onnx: Name in the YAML)"),
+        ("what an adapter makes", source.path(onnx + "ops/op_adapters.def"), "a file of ops/"),
+        ("an operation of Tenon", source.path(onnx + "ops/one_to_one.h"), "onnx: Name in the YAML"),
         ("an opaque operation", source.path(onnx + "opaque.cc"), "onnx.<OpType>, with a remark"),
     ]
     for i, (title, file, note) in enumerate(ways):
@@ -91,8 +91,8 @@ def executor(source):
     canvas.text(16, 106, "Program::Compile", bold=True, mono=True)
     source.path("executor/program.h", "static absl::StatusOr<Program> Compile(")
     row = [
-        ("read", source.path("executor/read_instruction.h"), "kernels, operand types"),
-        ("check the plan", source.path("executor/recorded_plan.h"), "in-place, offsets"),
+        ("read", source.path("executor/compile/read_instruction.h"), "kernels, operand types"),
+        ("check the plan", source.path("executor/memory/recorded_plan.h"), "in-place, offsets"),
         ("regions", source.path("executor/program_impl.h", "struct NestedProgram"), "programs of their own"),
     ]
     x, width = 16, 228
@@ -107,17 +107,17 @@ def executor(source):
     canvas.arrow((middle, 75), (middle, 92), (180, 92), (180, 115))
     canvas.text(16, 202, "Session::Run", bold=True, mono=True)
     source.path("executor/session.h", "class Session")
-    most = source.constant("executor/runner.cc", "kMaxPrepared")
-    source.path("executor/runner.h", "absl::StatusOr<Prepared*> Find(", "RunDynamic(")
+    most = source.constant("executor/run/runner.cc", "kMaxPrepared")
+    source.path("executor/run/runner.h", "absl::StatusOr<Prepared*> Find(", "RunDynamic(")
     canvas.arrow((630, 171), (630, 184), (152, 184), (152, 213))
     canvas.box(16, 214, 168, 60, "plain", "Runner::Find", ["which shapes do", "the inputs have?"], bold=False)
     canvas.box(262, 196, 230, 44, "run", "Walk::Prepare", ["shapes, values of shapes, packing"], bold=False)
     canvas.box(262, 250, 230, 44, "run", "Runner::PlanFor", ["a memory plan per shape class"], bold=False)
     canvas.box(560, 222, 184, 46, "run", "Prepared::Run", ["kernels, one after the other"], bold=False)
     canvas.box(262, 330, 230, 44, "warn", "Walk::RunAll", ["memory from the heap"], bold=False)
-    source.path("executor/walk.h", "Prepare(", "RunAll(")
-    source.path("executor/runner.h", "PlanFor(")
-    source.path("executor/prepared.h", "absl::Status Run(")
+    source.path("executor/prepare/shape_walk.h", "Prepare(", "RunAll(")
+    source.path("executor/run/runner.h", "PlanFor(")
+    source.path("executor/prepare/prepared.h", "absl::Status Run(")
     canvas.arrow((185, 232), (261, 218))
     canvas.text(196, 212, "new", "small")
     canvas.arrow((377, 241), (377, 249))
@@ -137,7 +137,7 @@ GOLDEN_PLAN = "tests/golden/transforms/plan_memory.ir"
 @picture
 def memory_plan(source):
     steps, returned, arena = source.lowered_plan(GOLDEN_PLAN)
-    alignment = source.constant("executor/memory_planner.h", "kArenaAlignment")
+    alignment = source.constant("executor/memory/memory_planner.h", "kArenaAlignment")
     # What shares a buffer: a kernel that works in place, and the operands of a concatenation that lie in its result.
     home = {}
     by_result = {step["result"]: step for step in steps}
@@ -218,20 +218,29 @@ KERNEL_FOLDERS = {
     "reference": ("plain", "readable, every dtype: the oracle"),
     "cpu": ("run", "fast kernels for the CPU"),
     "cpu/gemm": ("run", "matrix products"),
+    "cpu/linear": ("run", "linear layers on them"),
     "cpu/conv": ("run", "convolutions, pools"),
     "cpu/attention": ("run", "attention in blocks of keys"),
     "cpu/jit": ("run", "code for elementwise groups"),
+    "cpu/pointwise": ("run", "elementwise operations"),
+    "cpu/reduction": ("run", "sums, norms, softmax, top k"),
+    "cpu/movement": ("run", "transposes, gathers, joins"),
+    "cpu/vector": ("run", "loops on Highway vectors"),
     "gpu": ("io", "host side and device code"),
     "gpu/params": ("io", "what a launch needs"),
     "gpu/cuda": ("io", "the plugin: streams, cuBLASLt"),
     "gpu/emulator": ("io", "device code on the host"),
+}
+# Folders without a box: shared geometry and threads, and rooms of the reference kernels.
+OTHER_KERNEL_FOLDERS = {"calls", "threads", "cpu/conv/winograd"} | {
+    f"reference/{room}" for room in ("elementwise", "images", "layers", "math", "movement")
 }
 
 KERNEL_FILES = [
     ("kernel.h", "the interface"),
     ("registry.h", "which kernel runs"),
     ("kernels.def", "the list of CPU kernels"),
-    ("thread_pool.h", "the process's threads"),
+    ("threads/thread_pool.h", "the process's threads"),
 ]
 
 
@@ -243,14 +252,15 @@ def kernels(source):
         for path in (source.root / "kernels").rglob("*")
         if path.is_dir() and not path.name.startswith("__")
     ]
-    if set(found) != set(KERNEL_FOLDERS):
+    known = set(KERNEL_FOLDERS) | OTHER_KERNEL_FOLDERS
+    if set(found) != known:
         raise SourceError(
-            f"kernels/: the folders {sorted(set(found) ^ set(KERNEL_FOLDERS))} are new or gone "
+            f"kernels/: the folders {sorted(set(found) ^ known)} are new or gone "
             "(KERNEL_FOLDERS)"
         )
     source.path("kernels/registry.h", "Choice Choose(", "std::vector<std::string> why_not;")
     source.path("kernels/kernel.h", "SupportsFn supports", "int priority = 0;", "PrepareFn prepare", "RunFn run")
-    source.path("executor/fallbacks.h", '"kernel.fallback"')
+    source.path("executor/lowering/fallbacks.h", '"kernel.fallback"')
     canvas.text(16, 24, "KernelRegistry::Choose", bold=True, mono=True)
     canvas.box(16, 36, 150, 62, "ir", "nn.softmax", ["types, shapes,", "attributes of the call"])
     canvas.box(
@@ -286,7 +296,7 @@ def kernels(source):
         for i, folder in enumerate(inner):
             kind, note = KERNEL_FOLDERS[folder]
             canvas.box(40 + column * 247, top + 54 + i * 50, 210, 42, kind, folder, [note])
-    return canvas.svg(top + 54 + 4 * 50 + 10)
+    return canvas.svg(top + 54 + 9 * 50 + 10)
 
 
 # ---- gpu.md

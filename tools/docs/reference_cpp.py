@@ -4,15 +4,15 @@ import re
 
 import reference_text as md
 
-API, EXECUTOR = 'frontends/api/tenon.h', 'executor/'
+API, EXECUTOR = 'frontends/cpp/tenon.h', 'executor/'
 # Structs: each row is a field. Classes: each row is a public member.
 STRUCTS = [('LoadOptions', API), ('OptimizeOptions', API), ('OptimizeReport', API), ('CompileOptions', API),
-           ('RunOptions', EXECUTOR + 'run_options.h'), ('Limits', 'ir/core/limits.h'), ('PassManagerOptions', 'pass/pass_manager.h'),
+           ('RunOptions', EXECUTOR + 'run_options.h'), ('Limits', 'ir/base/limits.h'), ('PassManagerOptions', 'pass/pass_manager.h'),
            ('TensorSpec', EXECUTOR + 'program.h'), ('Stats', EXECUTOR + 'session.h')]
 CLASSES = [('Tensor', EXECUTOR + 'tensor.h'), ('Model', API), ('Program', EXECUTOR + 'program.h'), ('Session', EXECUTOR + 'session.h'),
            ('IoBinding', EXECUTOR + 'io_binding.h'), ('CancelToken', EXECUTOR + 'run_options.h')]
 # Headers: each row is a function outside of classes.
-FUNCTIONS = [API] + [f'frontends/api/{name}.h' for name in
+FUNCTIONS = [API] + [f'frontends/cpp/{name}.h' for name in
                      ('extension', 'compare', 'npy', 'passes', 'explain', 'rule_names', 'given_rules', 'sample_inputs', 'sample_sizes',
                       'verify_semantics', 'looks_like_text')]
 TITLES = {'Stats': 'Session::Stats'}
@@ -116,7 +116,7 @@ def functions(path):
 
 
 def pages():
-  intro = ['Look up the fields of options, the members of classes and the functions of `frontends/api` here. [C++ API](cpp-api.md) says which header to include for a task.', '',
+  intro = ['Look up the fields of options, the members of classes and the functions of `frontends/cpp` here. [C++ API](cpp-api.md) says which header to include for a task.', '',
            '<!-- from: examples/guide/embed_the_runtime.cc -->',
            *md.fence('cpp', '  tenon::CompileOptions compile;\n  compile.threads = 2;\n'
                      '  compile.limits.memory_bytes = int64_t{1} << 30;')[:-1]]
@@ -125,7 +125,7 @@ def pages():
   for maker, listed in ((fields, STRUCTS), (members, CLASSES)):
     for name, path in listed:
       lines += [f'## {TITLES.get(name, name)}', '', f'`{path}`', '', *maker(name, path)]
-  lines += ['## Functions', '', 'The functions of `frontends/api`. They are in namespace `tenon`.', '']
+  lines += ['## Functions', '', 'The functions of `frontends/cpp`. They are in namespace `tenon`.', '']
   for path in FUNCTIONS:
-    lines += [f'### {path.removeprefix("frontends/api/")}', '', f'`{path}`', '', *functions(path)]
+    lines += [f'### {path.removeprefix("frontends/cpp/")}', '', f'`{path}`', '', *functions(path)]
   return {'docs/reference/cpp-options.md': '\n'.join(lines).rstrip('\n') + '\n'}

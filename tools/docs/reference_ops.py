@@ -313,8 +313,8 @@ class Onnx:
     self.ops = ops
     self.adapted = md.data('onnx.yaml')
     self.since = dict(re.findall(r'\{"(\w+)", (\d+)\}', re.search(r'kSince\[\] = \{(.*?)\};', md.source(
-        'frontends/onnx/adapters.cc'), re.S).group(1)))
-    self.newest = re.search(r'kNewestOpset = (\d+)', md.source('frontends/onnx/adapters.h')).group(1)
+        'frontends/onnx/ops/adapters.cc'), re.S).group(1)))
+    self.newest = re.search(r'kNewestOpset = (\d+)', md.source('frontends/onnx/ops/adapters.h')).group(1)
     self.check()
 
   def check(self):
@@ -382,7 +382,7 @@ class Importer:
 
   def __init__(self):
     self.bodies = collections.defaultdict(list)
-    for path in sorted(glob.glob(os.path.join(md.ROOT, 'frontends/onnx/*.cc'))):
+    for path in sorted(glob.glob(os.path.join(md.ROOT, 'frontends/onnx/**/*.cc'), recursive=True)):
       with open(path, encoding='utf-8') as f:
         text = re.sub(r'^template <.*>\n', '', f.read(), flags=re.M)
       for match in self._DEFINITION.finditer(text):

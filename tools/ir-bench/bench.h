@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/compare.h"
+#include "frontends/debug/compare.h"
 #include "tools/ir-bench/machine.h"
 #include "tools/ir-bench/model_cost.h"
 #include "tools/ir-bench/options.h"

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/api/version.h"
+#include "frontends/cpp/version.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-bench/bench.h"
 #include "tools/ir-bench/options.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "executor/attr_decode.h"
-#include "executor/bindings.h"
-#include "executor/lowered_op.h"
+#include "executor/lowering/lowered_op.h"
+#include "executor/prepare/bindings.h"
 #include "ir/core/block.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/func_ops.h"

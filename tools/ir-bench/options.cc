@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "fmt/format.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::ir_bench {

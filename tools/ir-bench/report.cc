@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fmt/format.h"
-#include "ir/core/shown_text.h"
+#include "ir/base/shown_text.h"
 
 namespace tenon::ir_bench {
 namespace {

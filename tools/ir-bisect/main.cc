@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "frontends/api/explain.h"
-#include "frontends/api/sample_inputs.h"
+#include "frontends/cpp/rules/explain.h"
+#include "frontends/cpp/samples/sample_inputs.h"
 #include "frontends/debug/bisect.h"
-#include "ir/core/check.h"
-#include "ir/core/shown_text.h"
-#include "ir/core/write_file.h"
+#include "ir/base/check.h"
+#include "ir/base/shown_text.h"
+#include "ir/base/write_file.h"
 #include "tools/command_line/cases.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-bisect/options.h"

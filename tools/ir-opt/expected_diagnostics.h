@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ir/core/diagnostic.h"
+#include "ir/core/context/diagnostic.h"
 
 namespace tenon::ir_opt {
 

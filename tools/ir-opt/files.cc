@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "frontends/onnx/mapped_file.h"
-#include "ir/core/check.h"
-#include "ir/core/write_file.h"
+#include "frontends/onnx/file/mapped_file.h"
+#include "ir/base/check.h"
+#include "ir/base/write_file.h"
 
 namespace tenon::ir_opt {
 absl::StatusOr<std::string> ReadInput(const std::string& path, const Limits& limits) {

@@ -8,8 +8,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "ir/core/limits.h"
-#include "ir/core/text_sink.h"
+#include "ir/base/limits.h"
+#include "ir/base/text_sink.h"
 
 namespace tenon::ir_opt {
 
@@ -23,7 +23,7 @@ absl::StatusOr<std::string> ReadInput(const std::string& path, const Limits& lim
 // before it, so that line numbers are those of the whole text.
 std::vector<std::string> SplitInput(std::string_view text);
 
-// Writes a file like WriteFile (ir/core/write_file.h). An empty path and "-" are standard output.
+// Writes a file like WriteFile (ir/base/write_file.h). An empty path and "-" are standard output.
 absl::Status WriteOutput(const std::string& path, absl::FunctionRef<absl::Status(TextSink)> write);
 
 }  // namespace tenon::ir_opt

@@ -12,14 +12,14 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
-#include "frontends/api/explain.h"
-#include "frontends/api/load_ops.h"
-#include "ir/core/check.h"
-#include "ir/core/context.h"
+#include "frontends/cpp/files/load_ops.h"
+#include "frontends/cpp/rules/explain.h"
+#include "ir/base/check.h"
+#include "ir/core/context/context.h"
 #include "ir/dialect/dialects.h"
 #include "patterns/families.h"
 #include "tools/command_line/option_table.h"
-#include "transforms/rule_cache.h"
+#include "transforms/rules/rule_cache.h"
 
 namespace tenon::ir_opt {
 

@@ -10,8 +10,8 @@
 
 namespace tenon::ir_opt {
 
-// In all of these, `op_files` are files that declare operations (frontends/api/load_ops.h). Errors
-// are those of LoadOps.
+// In all of these, `op_files` are files that declare operations (frontends/cpp/files/load_ops.h).
+// Errors are those of LoadOps.
 
 // Returns the text for --list-passes.
 std::string PassListText(const PassRegistry& registry);

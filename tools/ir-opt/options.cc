@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/export_onnx.h"
-#include "ir/core/suggest.h"
+#include "ir/base/suggest.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/progress.h"

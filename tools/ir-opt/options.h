@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/export_onnx.h"
+#include "frontends/cpp/files/export_onnx.h"
 #include "pass/pass_manager.h"
 #include "tools/command_line/external_data.h"
 #include "tools/command_line/limits.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "frontends/api/inspect.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/inspect/inspect.h"
+#include "frontends/cpp/tenon.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/options.h"
 

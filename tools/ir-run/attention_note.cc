@@ -6,7 +6,7 @@
 #include "drr/compile/compiled.h"
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
-#include "ir/core/context.h"
+#include "ir/core/context/context.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"

@@ -7,9 +7,9 @@
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "ir/core/check.h"
-#include "ir/core/shown_text.h"
-#include "ir/core/write_file.h"
+#include "ir/base/check.h"
+#include "ir/base/shown_text.h"
+#include "ir/base/write_file.h"
 #include "tools/command_line/peer.h"
 #include "tools/command_line/progress.h"
 

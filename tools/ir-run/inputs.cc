@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "fmt/format.h"
-#include "frontends/api/npy.h"
-#include "frontends/api/sample_random.h"
-#include "frontends/api/sample_sizes.h"
-#include "frontends/api/sequences.h"
-#include "frontends/onnx/test_data.h"
+#include "frontends/cpp/files/npy.h"
+#include "frontends/cpp/files/sequences.h"
+#include "frontends/cpp/samples/sample_random.h"
+#include "frontends/cpp/samples/sample_sizes.h"
+#include "frontends/onnx/file/test_data.h"
+#include "ir/base/check.h"
 #include "ir/core/block.h"
-#include "ir/core/check.h"
 
 namespace tenon::ir_run {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/program.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
 #include "tools/command_line/cases.h"
 #include "tools/ir-run/options.h"
 

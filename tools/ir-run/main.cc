@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontends/api/version.h"
+#include "frontends/cpp/version.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
 #include "tools/ir-run/compare.h"

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/shown_text.h"
+#include "ir/base/check.h"
+#include "ir/base/shown_text.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-run/runner.h"
 

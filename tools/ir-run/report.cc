@@ -6,7 +6,7 @@
 #include <set>
 
 #include "fmt/format.h"
-#include "ir/core/shown_text.h"
+#include "ir/base/shown_text.h"
 
 namespace tenon::ir_run {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "executor/profile_report.h"
+#include "executor/profile/profile_report.h"
 #include "fmt/format.h"
-#include "ir/core/check.h"
-#include "ir/core/write_file.h"
+#include "ir/base/check.h"
+#include "ir/base/write_file.h"
 #include "tools/command_line/device.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontends/api/compare.h"
-#include "frontends/api/tenon.h"
+#include "frontends/cpp/tenon.h"
+#include "frontends/debug/compare.h"
 #include "tools/ir-run/inputs.h"
 #include "tools/ir-run/options.h"
 

@@ -20,13 +20,13 @@ class CheckLayersTest(unittest.TestCase):
             ("drr/a.cc", "ir/dialect/b.h", False),
             ("patterns/a.cc", "ir/dialect/b.h", True),
             ("patterns/a.cc", "executor/b.h", False),
-            ("kernels/cpu/a.cc", "ir/core/dtype.h", True),
+            ("kernels/cpu/a.cc", "ir/base/dtype.h", True),
             ("kernels/cpu/a.cc", "ir/core/type.h", False),
             ("kernels/cpu/a.cc", "kernels/op_attrs.h", True),
             ("executor/a.cc", "drr/b.h", False),
             ("executor/a.cc", "transforms/b.h", False),
             ("frontends/onnx/a.cc", "executor/b.h", False),
-            ("frontends/api/a.cc", "executor/b.h", True),
+            ("frontends/cpp/a.cc", "executor/b.h", True),
             ("tools/ir-opt/main.cc", "transforms/b.h", True),
         ]:
             with self.subTest(path=path, include=include):

@@ -3,11 +3,11 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
-#include "transforms/fused_parts.h"
+#include "transforms/expand/fused_parts.h"
 
 namespace tenon::onnx {
 namespace {

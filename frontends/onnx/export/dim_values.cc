@@ -4,7 +4,7 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
-#include "ir/core/dim_expr_parts.h"
+#include "ir/core/dims/dim_expr_parts.h"
 
 namespace tenon::onnx {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/core/block.h"
-#include "ir/core/dim_expr.h"
+#include "ir/core/dims/dim_expr.h"
 #include "ir/core/value.h"
 
 namespace tenon::onnx {

@@ -4,8 +4,8 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
-#include "ir/core/check.h"
-#include "ir/core/diagnostic.h"
+#include "ir/base/check.h"
+#include "ir/core/context/diagnostic.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/func_ops.h"
 

@@ -3,7 +3,7 @@
 #define TENON_FRONTENDS_ONNX_EXPORT_EXPORT_ONNX_H_
 
 #include "absl/status/status.h"
-#include "frontends/onnx/adapters.h"
+#include "frontends/onnx/ops/adapters.h"
 #include "pass/pass.h"
 
 namespace tenon::onnx {

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontends/onnx/file/type_proto.h"
 #include "frontends/onnx/onnx.pb.h"
-#include "frontends/onnx/type_proto.h"
 #include "ir/core/block.h"
 #include "ir/core/operation.h"
 

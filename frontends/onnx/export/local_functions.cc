@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "ir/base/check.h"
 #include "ir/core/builder.h"
-#include "ir/core/check.h"
-#include "ir/core/diagnostic.h"
+#include "ir/core/context/diagnostic.h"
 #include "ir/dialect/func_ops.h"
 
 namespace tenon::onnx {

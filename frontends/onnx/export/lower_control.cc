@@ -5,7 +5,7 @@
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
-#include "transforms/formula.h"
+#include "transforms/expand/formula.h"
 
 namespace tenon::onnx {
 namespace {

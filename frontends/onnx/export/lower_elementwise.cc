@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
-#include "frontends/onnx/tensor.h"
+#include "frontends/onnx/file/tensor.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/q_ops.h"
@@ -19,7 +19,7 @@ struct Renaming {
 };
 constexpr Renaming kRenamings[] = {
 #define TENON_ONNX_ONE_TO_ONE(onnx, op) {#onnx, op},
-#include "frontends/onnx/one_to_one.inc"
+#include "frontends/onnx/ops/one_to_one.inc"
 #undef TENON_ONNX_ONE_TO_ONE
 };
 

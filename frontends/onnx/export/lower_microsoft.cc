@@ -7,7 +7,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
-#include "transforms/formula.h"
+#include "transforms/expand/formula.h"
 
 namespace tenon::onnx {
 namespace {

@@ -1,6 +1,6 @@
 // Random numbers.
 #include "frontends/onnx/export/lowering.h"
-#include "frontends/onnx/tensor.h"
+#include "frontends/onnx/file/tensor.h"
 #include "ir/dialect/random_ops.h"
 
 namespace tenon::onnx {

@@ -4,7 +4,7 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/onnx.pb.h"
-#include "ir/core/diagnostic.h"
+#include "ir/core/context/diagnostic.h"
 #include "ir/dialect/core_ops.h"
 
 namespace tenon::onnx {

@@ -1,8 +1,8 @@
 // Types and attributes as protobuf messages.
 #include "fmt/format.h"
 #include "frontends/onnx/export/graph_writer.h"
-#include "frontends/onnx/tensor.h"
-#include "ir/core/check.h"
+#include "frontends/onnx/file/tensor.h"
+#include "ir/base/check.h"
 
 namespace tenon::onnx {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fmt/format.h"
-#include "ir/core/check.h"
+#include "ir/base/check.h"
 
 namespace tenon::onnx {
 namespace {

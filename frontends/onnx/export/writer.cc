@@ -8,11 +8,11 @@
 #include "absl/functional/function_ref.h"
 #include "fmt/format.h"
 #include "frontends/onnx/export/graph_writer.h"
-#include "frontends/onnx/tensor.h"
+#include "frontends/onnx/file/tensor.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "ir/core/check.h"
-#include "ir/core/write_file.h"
+#include "ir/base/check.h"
+#include "ir/base/write_file.h"
 
 namespace tenon::onnx {
 namespace {

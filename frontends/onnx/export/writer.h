@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "frontends/onnx/export/local_functions.h"
-#include "frontends/onnx/model_info.h"
+#include "frontends/onnx/file/model_info.h"
 #include "ir/core/operation.h"
 
 namespace tenon::onnx {

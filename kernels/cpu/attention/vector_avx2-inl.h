@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#include "kernels/cpu/transpose_avx2-inl.h"
+#include "kernels/cpu/movement/transpose_avx2-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "kernels/cpu/conv/channelwise.h"
 #include "kernels/cpu/conv/geometry.h"
-#include "kernels/cpu/epilogue.h"
-#include "kernels/cpu/vector_ops.h"
+#include "kernels/cpu/linear/epilogue.h"
+#include "kernels/cpu/vector/vector_ops.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 

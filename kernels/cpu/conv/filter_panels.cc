@@ -1,7 +1,7 @@
 #include "kernels/cpu/conv/filter_panels.h"
 
 #include "fmt/format.h"
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 
 namespace tenon::kernels::cpu {
 

@@ -4,10 +4,10 @@
 
 #include <string>
 
+#include "kernels/calls/image_layout.h"
+#include "kernels/calls/window.h"
 #include "kernels/cpu/conv/channelwise.h"
 #include "kernels/cpu/support.h"
-#include "kernels/image_layout.h"
-#include "kernels/window.h"
 
 namespace tenon::kernels::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 
 namespace tenon::kernels::cpu {
 namespace {

@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 #include "kernels/cpu/conv/filter_panels.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/image_rows.h"
 #include "kernels/cpu/conv/strips.h"
 #include "kernels/cpu/conv/tile.h"
 #include "kernels/cpu/conv/tiled_plan.h"
-#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/linear/epilogue.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
-#include "kernels/parallel_slots.h"
+#include "kernels/threads/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {

@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
+#include "kernels/calls/image_layout.h"
 #include "kernels/cpu/conv/image_rows.h"
 #include "kernels/cpu/conv/strips.h"
 #include "kernels/cpu/conv/transposed_plan.h"
-#include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/linear/epilogue.h"
 #include "kernels/cpu/support.h"
-#include "kernels/image_layout.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
-#include "kernels/parallel_slots.h"
+#include "kernels/threads/parallel_slots.h"
 
 namespace tenon::kernels {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/transpose_avx512-inl.h"
+#include "kernels/cpu/movement/transpose_avx512-inl.h"
 
 namespace tenon::kernels::cpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/gemm/integers.h"
 #include "kernels/cpu/gemm/row_tiles.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 #include "kernels/cpu/gemm/tile.h"
 #include "kernels/cpu/isa.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/kernel.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/row_tiles.h"

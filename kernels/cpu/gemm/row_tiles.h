@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ir/core/ceil_div.h"
+#include "ir/base/ceil_div.h"
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/gemm/tile.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "ir/core/pointwise.h"
+#include "ir/base/pointwise.h"
 #include "kernels/cpu/isa.h"
 
 namespace tenon::kernels::cpu {

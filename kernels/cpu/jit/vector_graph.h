@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/core/pointwise.h"
+#include "ir/base/pointwise.h"
 
 namespace tenon::kernels::cpu {
 

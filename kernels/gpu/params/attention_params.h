@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 
 namespace tenon::kernels::gpu {
 
@@ -14,8 +14,8 @@ struct AttentionOperand {
   int64_t batch, head, row, element, offset;  // strides and the first element, in elements
 };
 
-// fused.attention; see AttentionCall (kernels/attention_call.h) for the fields. Strides of mask,
-// bias and key mask are over [batch, head, query, key].
+// fused.attention; see AttentionCall (kernels/calls/attention_call.h) for the fields. Strides of
+// mask, bias and key mask are over [batch, head, query, key].
 struct AttentionParams {
   DType dtype;
   AttentionOperand q, k, v, out;

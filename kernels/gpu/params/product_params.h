@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 #include "kernels/activation.h"
 #include "kernels/gpu/params/strided.h"
 

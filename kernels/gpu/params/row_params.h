@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 #include "kernels/gpu/params/strided.h"
 
 namespace tenon::kernels::gpu {

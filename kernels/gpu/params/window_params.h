@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-#include "ir/core/dtype.h"
+#include "ir/base/dtype.h"
 #include "kernels/activation.h"
 
 namespace tenon::kernels::gpu {
 
 inline constexpr int kMaxSpatial = 3;  // spatial axes of an image
-// The windows of convolution and pooling (kernels/window.h) over images.
+// The windows of convolution and pooling (kernels/calls/window.h) over images.
 struct WindowParams {
   int rank;
   int64_t in[kMaxSpatial], out[kMaxSpatial], kernel[kMaxSpatial], strides[kMaxSpatial],

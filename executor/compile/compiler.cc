@@ -1,0 +1,325 @@
+#include "executor/compile/compiler.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "executor/compile/deciding_inputs.h"
+#include "executor/compile/place_constants.h"
+#include "executor/compile/read_instruction.h"
+#include "executor/compile/size_products.h"
+#include "executor/gpu/device_session.h"
+#include "executor/gpu/transfers.h"
+#include "executor/lowering/fallbacks.h"
+#include "executor/lowering/lowered_op.h"
+#include "executor/memory/recorded_plan.h"
+#include "executor/passes.h"
+#include "fmt/format.h"
+#include "ir/base/check.h"
+#include "ir/core/context/context.h"
+#include "ir/dialect/core_ops.h"
+#include "ir/dialect/ctl_ops.h"
+#include "ir/dialect/func_ops.h"
+#include "ir/dialect/kernel_ops.h"
+
+namespace tenon {
+namespace {
+
+TensorSpec SpecOf(Type type, Attribute names, unsigned index, std::string_view fallback) {
+  TensorSpec spec;
+  spec.name = fmt::format("{}{}", fallback, index);
+  if (names && names.kind() == Attribute::Kind::kArray && index < names.elements().size()) {
+    const Attribute entry = names.elements()[index];
+    const Attribute name =
+        entry.kind() == Attribute::Kind::kDictionary ? entry.Get("core.name") : Attribute();
+    if (name && name.kind() == Attribute::Kind::kString) spec.name = std::string(name.str());
+  }
+  spec.dtype = type.dtype();
+  if (!type.is_tensor()) return spec;
+  for (DimExpr d : type.dims()) spec.dims.push_back(d.text());
+  return spec;
+}
+
+// A constant of the program, whose bytes `deferred` makes.
+absl::StatusOr<Tensor> ShapeOfDeferred(Type type, const DeferredBlob& deferred) {
+  std::vector<int64_t> shape;
+  for (DimExpr d : type.dims()) shape.push_back(d.constant());
+  // Only an address that no other constant has.
+  return Tensor::Borrow(type.dtype(), shape, const_cast<DeferredBlob*>(&deferred), nullptr);
+}
+
+// Of a function, or of a region of one of its ops: then `outer` compiles what is around it.
+class Compiler {
+ public:
+  Compiler(Operation* func, const ProgramOptions& options)
+      : func_(func), program_(std::make_shared<ProgramImpl>()) {
+    program_->options = options;
+    program_->budget = MemoryBudget::Make(options.limits.memory_bytes);
+    if (program_->options.kernels == nullptr) program_->options.kernels = MakeKernelRegistry();
+    if (program_->options.weights == nullptr)
+      program_->options.weights = std::make_shared<PackedWeights>(PackedWeights::Options());
+    program_->context = &func->context();
+  }
+  explicit Compiler(Compiler* outer)
+      : func_(outer->func_), program_(std::make_shared<ProgramImpl>()), outer_(outer) {
+    program_->options = outer->program_->options;
+    program_->context = outer->program_->context;
+  }
+
+  absl::StatusOr<std::shared_ptr<const ProgramImpl>> Run() {
+    if (!Isa<func::FuncOp>(func_) || func_->region().empty())
+      return Reject(*func_, "expected a function with a body");
+    Block& block = func_->region().front();
+    if (block.next() != nullptr) return Reject(*func_, "expected a function of one block");
+    if (!Isa<func::ReturnOp>(block.back()))
+      return Reject(*func_, "expected a function that ends with func.return");
+
+    const Attribute arg_attrs = func_->attr("arg_attrs"), res_attrs = func_->attr("res_attrs");
+    for (unsigned i = 0; i < block.num_arguments(); ++i) {
+      const Type type = block.argument(i).type();
+      if (!type.is_tensor()) {
+        const std::string name = SpecOf(type, arg_attrs, i, "arg").name;
+        return EmitStatus(func_->context(), Location::Name(func_->context(), name),
+                          absl::StatusCode::kUnimplemented,
+                          fmt::format("the input has type {}, which cannot be run (expected a "
+                                      "ranked tensor)",
+                                      type.text()));
+      }
+      const int number = AddValue(block.argument(i));
+      program_->values[number].input = static_cast<int>(i);
+      program_->input_values.push_back(number);
+      program_->inputs.push_back(SpecOf(block.argument(i).type(), arg_attrs, i, "arg"));
+    }
+    TENON_ASSIGN_OR_RETURN(const BufferTable table, TranslateBlock(block, res_attrs));
+    TENON_ASSIGN_OR_RETURN(program_->static_plan, ReadRecordedPlan(*func_, block, table));
+    FindDecisions(*program_);
+    return std::shared_ptr<const ProgramImpl>(program_);
+  }
+
+  // A region of `op`.
+  absl::StatusOr<std::shared_ptr<const ProgramImpl>> RunRegion(Operation& op, Block& block) {
+    for (unsigned i = 0; i < block.num_arguments(); ++i) {
+      TENON_RETURN_IF_ERROR(CheckTensor(op, block.argument(i).type()));
+      AddInput(block.argument(i), "argument");
+    }
+    TENON_RETURN_IF_ERROR(TranslateBlock(block, Attribute()).status());
+    CollectSymbols();
+    return std::shared_ptr<const ProgramImpl>(program_);
+  }
+  // After RunRegion: value numbers of `outer` for the inputs behind the block's arguments.
+  const std::vector<int>& captures() const { return captures_; }
+
+ private:
+  absl::StatusOr<BufferTable> TranslateBlock(Block& block, Attribute result_names) {
+    for (Operation& op : block) TENON_RETURN_IF_ERROR(Translate(op));
+    Operation* result = block.back();
+    for (unsigned i = 0; i < result->num_operands(); ++i) {
+      TENON_RETURN_IF_ERROR(CheckTensor(*result, result->operand(i).type()));
+      if (MemoryOf(*program_->options.kernels, result->operand(i)) == Memory::kDevice) {
+        return Reject(*result, fmt::format("operand {} is in device memory (expected it in host "
+                                           "memory; place-transfers copies)",
+                                           i));
+      }
+      program_->outputs.push_back(SpecOf(result->operand(i).type(), result_names, i, "result"));
+      program_->output_values.push_back(NumberOf(result->operand(i)));
+    }
+    TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
+    AddSets(block, table);
+    MarkSizeProducts(*program_);
+    TENON_RETURN_IF_ERROR(PlaceConstants(*program_));
+    return table;
+  }
+
+  int AddInput(Value value, std::string_view fallback) {
+    const int number = AddValue(value);
+    const auto index = static_cast<unsigned>(program_->inputs.size());
+    program_->values[number].input = static_cast<int>(index);
+    program_->input_values.push_back(number);
+    program_->inputs.push_back(SpecOf(value.type(), Attribute(), index, fallback));
+    return number;
+  }
+
+  void CollectSymbols() {
+    std::vector<std::string_view>& symbols = program_->outer_symbols;
+    const auto add = [&](std::span<const DimExpr> dims) {
+      for (DimExpr d : dims) d.CollectSymbols(symbols);
+    };
+    for (const ProgramValue& value : program_->values) add(value.type.dims());
+    for (const Instruction& instruction : program_->instructions) {
+      add(instruction.dims);
+      for (Attribute slot : instruction.slots) {
+        if (slot && slot.kind() == Attribute::Kind::kDims) add(slot.dims());
+      }
+      for (const NestedProgram& region : instruction.regions) {
+        for (std::string_view symbol : region.program->outer_symbols) {
+          if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) {
+            symbols.push_back(symbol);
+          }
+        }
+      }
+    }
+  }
+
+  static absl::Status CheckTensor(const Operation& op, Type type) {
+    if (type.is_tensor()) return absl::OkStatus();
+    return EmitStatus(op.context(), op.location(), absl::StatusCode::kUnimplemented,
+                      fmt::format("a value has type {}, which cannot be run (expected a ranked "
+                                  "tensor)",
+                                  type.text()));
+  }
+
+  int AddValue(Value value) {
+    const int number = static_cast<int>(program_->values.size());
+    program_->values.push_back({});
+    program_->values.back().type = value.type();
+    numbers_[value.impl()] = number;
+    return number;
+  }
+  // A value from around a region becomes a constant of its program, or an input.
+  int NumberOf(Value value) {
+    const auto known = numbers_.find(value.impl());
+    if (known != numbers_.end()) return known->second;
+    TENON_CHECK(outer_ != nullptr);
+    const int outside = outer_->NumberOf(value);
+    const Tensor& constant = outer_->program_->values[outside].constant;
+    if (constant) {
+      const int number = AddValue(value);
+      program_->values[number].constant = constant;
+      program_->values[number].deferred = outer_->program_->values[outside].deferred;
+      return number;
+    }
+    captures_.push_back(outside);
+    return AddInput(value, "captured");
+  }
+
+  absl::Status Translate(Operation& op) {
+    if (op.Has(Trait::kTerminator) && op.num_successors() == 0) return absl::OkStatus();
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
+    if (auto constant = DynCast<core::ConstantOp>(&op)) {
+      ProgramValue& value = program_->values[AddValue(op.result())];
+      value.deferred = DeferredBlobOf(constant.value());
+      absl::StatusOr<Tensor> tensor =
+          value.deferred != nullptr ? ShapeOfDeferred(constant.value().type(), *value.deferred)
+                                    : Tensor::FromAttribute(constant.value(),
+                                                            /*any_alignment=*/true);
+      if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
+      value.constant = *std::move(tensor);
+      return absl::OkStatus();
+    }
+    Instruction instruction;
+    instruction.location = op.location();
+    const Attribute fallback = op.attr(kFallback);
+    if (fallback && fallback.kind() == Attribute::Kind::kString)
+      instruction.fallback = fallback.str();
+    for (OpOperand& operand : op.operands())
+      instruction.operands.push_back(NumberOf(operand.get()));
+    if (IsStructuredControl(op)) TENON_RETURN_IF_ERROR(TranslateRegions(op, instruction));
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      instruction.results.push_back(AddValue(op.result(i)));
+    TENON_RETURN_IF_ERROR(PlaceValues(op, instruction));
+    if (!instruction.is_control())
+      TENON_RETURN_IF_ERROR(ReadInstruction(op, *program_->options.kernels, instruction));
+    program_->instructions.push_back(std::move(instruction));
+    return absl::OkStatus();
+  }
+
+  // In which memory the results are; operands must be where the kernel expects them.
+  absl::Status PlaceValues(Operation& op, const Instruction& instruction) {
+    absl::StatusOr<std::vector<Memory>> expected = OperandMemories(*program_->options.kernels, op);
+    if (!expected.ok()) return Reject(op, std::string(expected.status().message()));
+    for (size_t i = 0; i < expected->size(); ++i) {
+      const bool on_device = program_->values[instruction.operands[i]].on_device;
+      if ((*expected)[i] == Memory::kAny || on_device == ((*expected)[i] == Memory::kDevice)) {
+        continue;
+      }
+      return Reject(op,
+                    fmt::format("operand {} is in {} memory (expected it in {} memory; "
+                                "place-transfers copies)",
+                                i, on_device ? "device" : "host", on_device ? "host" : "device"));
+    }
+    for (size_t i = 0; i < instruction.results.size(); ++i) {
+      const Value result = op.result(static_cast<unsigned>(i));
+      if (MemoryOf(*program_->options.kernels, result) != Memory::kDevice) continue;
+      program_->values[instruction.results[i]].on_device = true;
+      if (program_->device_constants != nullptr) continue;
+      if (program_->options.gpu == nullptr) {
+        return EmitStatus(op.context(), op.location(), absl::StatusCode::kFailedPrecondition,
+                          "the operation has a CUDA kernel, but the program has no CUDA device "
+                          "(expected CompileOptions::gpu)");
+      }
+      TENON_ASSIGN_OR_RETURN(program_->device_constants,
+                             DeviceConstants::Open(program_->options.gpu));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TranslateRegions(Operation& op, Instruction& instruction) {
+    instruction.kind = Isa<ctl::IfOp>(op)    ? Instruction::Kind::kIf
+                       : Isa<ctl::ForOp>(op) ? Instruction::Kind::kFor
+                                             : Instruction::Kind::kWhile;
+    for (unsigned r = 0; r < op.num_regions(); ++r) {
+      if (op.region(r).empty() || op.region(r).front().next() != nullptr) {
+        return Reject(op, "expected regions of one block");
+      }
+    }
+    if (const absl::Status valid = op.info().def().verify(op); !valid.ok()) {
+      return Reject(op, std::string(valid.message()));
+    }
+    if (instruction.kind != Instruction::Kind::kIf) instruction.loop = PartsOfLoop(op);
+    for (unsigned r = 0; r < op.num_regions(); ++r) {
+      Compiler inner(this);
+      NestedProgram nested;
+      TENON_ASSIGN_OR_RETURN(nested.program, inner.RunRegion(op, op.region(r).front()));
+      for (int number : inner.captures()) {
+        nested.captures.push_back(static_cast<int>(instruction.operands.size()));
+        instruction.operands.push_back(number);
+      }
+      instruction.regions.push_back(std::move(nested));
+    }
+    return absl::OkStatus();
+  }
+
+  // Positions in the block become instruction numbers: constants have none.
+  void AddSets(Block& block, const BufferTable& table) {
+    std::vector<int> instruction_at;
+    int next = 0;
+    for (Operation& op : block) {
+      instruction_at.push_back(next);
+      if (!Isa<core::ConstantOp>(op)) ++next;
+    }
+    for (const BufferSet& set : table.sets()) {
+      const size_t last = static_cast<size_t>(set.last);
+      program_->sets.push_back({.kind = set.kind,
+                                .first = instruction_at.empty() ? 0 : instruction_at[set.first],
+                                .last = instruction_at.empty() ? 0 : instruction_at[last],
+                                .output = set.output,
+                                .first_member = NumberOf(set.members[0])});
+      for (Value member : set.members)
+        program_->values[NumberOf(member)].set = table.set_of(member);
+    }
+    for (size_t i = 0; i < program_->instructions.size(); ++i) {
+      for (int operand : program_->instructions[i].operands)
+        program_->values[operand].last_use = static_cast<int>(i);
+    }
+    for (int output : program_->output_values) {
+      program_->values[output].last_use = static_cast<int>(program_->instructions.size());
+    }
+  }
+
+  Operation* func_;
+  std::shared_ptr<ProgramImpl> program_;
+  Compiler* outer_ = nullptr;
+  std::vector<int> captures_;
+  absl::flat_hash_map<ValueImpl*, int> numbers_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ProgramImpl>> CompileFunction(Operation* func,
+                                                                   const ProgramOptions& options) {
+  return Compiler(func, options).Run();
+}
+
+}  // namespace tenon

@@ -1,0 +1,106 @@
+#include "executor/prepare/concrete_shapes.h"
+
+#include "executor/prepare/run_time_shapes.h"
+#include "executor/tensor.h"
+#include "fmt/format.h"
+#include "ir/base/check.h"
+#include "ir/core/builder.h"
+#include "ir/core/context/context.h"
+
+namespace tenon {
+
+absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots,
+                                    const SymbolLookup& symbols) {
+  Slots concrete(slots.begin(), slots.end());
+  for (size_t i = 0; i < concrete.size(); ++i) {
+    if (!concrete[i] || concrete[i].kind() != Attribute::Kind::kDims) continue;
+    std::vector<DimExpr> dims;
+    for (DimExpr dim : concrete[i].dims()) {
+      const std::optional<int64_t> value = dim.Evaluate(symbols);
+      if (!value) {
+        return absl::FailedPreconditionError(
+            fmt::format("{}: '{}' in attribute '{}' has no value", info.name(), dim.text(),
+                        info.slot_name(static_cast<int>(i)).str()));
+      }
+      dims.push_back(DimExpr::Constant(info.context(), *value));
+    }
+    concrete[i] = Attribute::Dims(info.context(), dims);
+  }
+  return concrete;
+}
+
+bool HasConstantDims(std::span<const Attribute> slots) {
+  for (Attribute slot : slots) {
+    if (!slot || slot.kind() != Attribute::Kind::kDims) continue;
+    for (DimExpr dim : slot.dims()) {
+      if (!dim.is_constant()) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<std::vector<int64_t>> StaticShape(Type type) {
+  if (!type.is_tensor()) return std::nullopt;
+  std::vector<int64_t> shape;
+  for (DimExpr dim : type.dims()) {
+    if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;
+    shape.push_back(dim.constant());
+  }
+  return shape;
+}
+
+std::optional<int64_t> StaticBytes(Type type) {
+  const std::optional<std::vector<int64_t>> shape = StaticShape(type);
+  if (!shape) return std::nullopt;
+  const absl::StatusOr<int64_t> bytes = CheckedBytes(type.dtype(), *shape);
+  if (!bytes.ok()) return std::nullopt;
+  return *bytes;
+}
+
+absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
+    const OpInfo& info, Location location, std::span<const Attribute> slots,
+    std::span<const kernels::TensorView> operands) {
+  std::vector<Type> types;
+  for (const kernels::TensorView& view : operands)
+    types.push_back(Type::Tensor(info.context(), view.dtype, view.shape));
+  ResultTypes inferred;
+  TENON_RETURN_IF_ERROR(
+      InferResultTypes(info, location, std::span<const Type>(types), slots, inferred));
+  std::vector<ResultShape> results;
+  // Also where the types say all: the values may be wrong.
+  std::vector<std::vector<int64_t>> run_time;
+  if (HasRunTimeShape(info.id())) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<int> inputs,
+                           KernelInputs(info, static_cast<int>(operands.size()), slots));
+    std::vector<kernels::TensorView> by_group;
+    by_group.reserve(inputs.size());
+    for (int input : inputs)
+      by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
+    TENON_ASSIGN_OR_RETURN(run_time, RunTimeShapes(info, slots, by_group));
+  }
+  for (size_t i = 0; i < inferred.size(); ++i) {
+    const Type type = inferred[i];
+    ResultShape result;
+    result.dtype = type.dtype();
+    if (!run_time.empty()) {
+      result.shape = std::move(run_time[i]);
+    } else if (const std::optional<std::vector<int64_t>> shape = StaticShape(type)) {
+      result.shape = *shape;
+    } else {
+      // Of operands and attributes that are numbers only a sum or product of these is not known.
+      return absl::InvalidArgumentError(
+          fmt::format("{}: an extent of the result {} is out of range (expected at most 64 bits)",
+                      info.name(), type.text()));
+    }
+    const absl::StatusOr<int64_t> bytes = CheckedBytes(result.dtype, result.shape);
+    if (!bytes.ok()) {
+      return absl::Status(
+          bytes.status().code(),
+          fmt::format("{}: result {}", info.name(), std::string(bytes.status().message())));
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace tenon

@@ -1,0 +1,28 @@
+// Result shapes of operations that depend on the values of operands.
+#ifndef TENON_EXECUTOR_PREPARE_RUN_TIME_SHAPES_H_
+#define TENON_EXECUTOR_PREPARE_RUN_TIME_SHAPES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/core/context/op_info.h"
+#include "kernels/tensor_view.h"
+
+namespace tenon {
+
+// True if the result shapes of the op depend on the values of operands.
+bool HasRunTimeShape(OpId op);
+
+// Returns the shapes of the results. `operands` has one view per operand group, with dtype kInvalid
+// for absent ones, and must fit the definition of the op. Requires HasRunTimeShape(info.id()).
+// FailedPrecondition if a value that is needed has no data. InvalidArgument "<op>: <mistake>
+// (expected …)" if values are wrong.
+absl::StatusOr<std::vector<std::vector<int64_t>>> RunTimeShapes(
+    const OpInfo& info, std::span<const Attribute> slots,
+    std::span<const kernels::TensorView> operands);
+
+}  // namespace tenon
+
+#endif  // TENON_EXECUTOR_PREPARE_RUN_TIME_SHAPES_H_

@@ -1,0 +1,52 @@
+// What a host adds to Tenon: operations, their kernels, rewrite rules and passes.
+//
+//   auto extension = std::make_shared<tenon::Extension>();
+//   extension->dialects = {AcmeDialect()};
+//   extension->kernels = {AcmeGelu()};
+//   extension->rules = {GeluFromErf()};
+//   absl::StatusOr<tenon::Model> model = tenon::Load(path, {.extension = extension});
+//
+// docs/guide/embed-the-runtime.md shows how to write each of them.
+#ifndef TENON_FRONTENDS_CPP_EXTENSION_H_
+#define TENON_FRONTENDS_CPP_EXTENSION_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "drr/rule/rule.h"
+#include "ir/core/context/context.h"
+#include "kernels/kernel.h"
+#include "pass/pass.h"
+
+namespace tenon {
+
+// Passed to Load, kept by the Model, used by Optimize and Compile. Models and threads share it; do
+// not change it after the first Load. Its functions must be thread-safe and outlive it.
+struct Extension {
+  // Operations. A node `Op` of an ONNX domain `acme` becomes the operation `acme.Op`, if there is
+  // one. Each op needs a shape function.
+  std::vector<Dialect> dialects{};
+  // Files that declare operations (load_ops.h): JSON, or rules in text.
+  std::vector<std::string> op_files{};
+  // Kernels for operations of these dialects, or of Tenon. Of the kernels that support a call, the
+  // one with the highest `priority` runs. `op` and `name` must outlive the extension; use literals.
+  // Kernels whose names begin with "ref." also fold constants and check rules.
+  std::vector<kernels::Kernel> kernels{};
+  // Rules. `fuse`, which is in -O2 and -O3, applies them before its own families, and after each
+  // family in turn with it. `final-rules` applies them at the end. Rules of RuleStage::kFinal are
+  // applied there only.
+  std::vector<drr::Rule> rules{};
+  // Passes. They run where a pipeline names them: OptimizeOptions::pipeline = "acme-pass,O2".
+  std::vector<PassInfo> passes{};
+};
+
+// Registers the dialects in `context`, which must have Tenon's own, and checks everything else.
+// Load calls it; call it for a Context of your own. InvalidArgument says what is wrong: a kernel of
+// an unknown operation, a name in use, a rule that does not compile. Errors of files are those of
+// LoadOps. After an error some dialects may be registered.
+absl::Status RegisterExtension(const Extension& extension, Context& context);
+
+}  // namespace tenon
+
+#endif  // TENON_FRONTENDS_CPP_EXTENSION_H_

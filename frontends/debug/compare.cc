@@ -1,0 +1,64 @@
+#include "frontends/debug/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fmt/format.h"
+#include "ir/core/attribute.h"
+
+namespace tenon {
+
+Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol) {
+  Difference result;
+  if (actual.dtype() != expected.dtype() ||
+      !std::equal(actual.shape().begin(), actual.shape().end(), expected.shape().begin(),
+                  expected.shape().end())) {
+    result.max_abs = result.max_rel = std::numeric_limits<double>::infinity();
+    result.problem = fmt::format("is {}, expected {}", actual.type_text(), expected.type_text());
+    return result;
+  }
+  const size_t size = SizeOf(actual.dtype());
+  const int64_t n = actual.numel();
+  auto at = [&](const Tensor& t, int64_t i) {
+    return LoadAsDouble(t.dtype(),
+                        static_cast<const std::byte*>(t.data()) + static_cast<size_t>(i) * size);
+  };
+  double largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double b = at(expected, i);
+    if (std::isfinite(b)) largest = std::max(largest, std::fabs(b));
+  }
+  const double base = atol * std::max(1.0, largest);
+  int64_t failures = 0, worst = -1, first_odd = -1;
+  double worst_excess = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = at(actual, i), b = at(expected, i);
+    if (!std::isfinite(a) || !std::isfinite(b)) {
+      const bool same = std::isnan(a) ? std::isnan(b) : a == b;
+      if (!same && first_odd < 0) first_odd = i;
+      failures += same ? 0 : 1;
+      continue;
+    }
+    const double error = std::fabs(a - b);
+    result.max_abs = std::max(result.max_abs, error);
+    const double excess = error - (base + rtol * std::fabs(b));
+    if (excess <= 0) continue;
+    ++failures;
+    if (worst < 0 || excess > worst_excess) worst = i, worst_excess = excess;
+  }
+  result.max_rel = result.max_abs == 0 ? 0
+                   : largest == 0      ? std::numeric_limits<double>::infinity()
+                                       : result.max_abs / largest;
+  if (first_odd >= 0) result.max_abs = result.max_rel = std::numeric_limits<double>::infinity();
+  result.pass = failures == 0;
+  const int64_t shown = first_odd >= 0 ? first_odd : worst;
+  if (shown >= 0) {
+    result.element = shown;
+    result.problem = fmt::format("{} of {} elements differ; element {} is {}, expected {}",
+                                 failures, n, shown, at(actual, shown), at(expected, shown));
+  }
+  return result;
+}
+
+}  // namespace tenon

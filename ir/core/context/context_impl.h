@@ -1,0 +1,223 @@
+// Storage behind a Context. Internal to ir/core.
+#ifndef TENON_IR_CORE_CONTEXT_CONTEXT_IMPL_H_
+#define TENON_IR_CORE_CONTEXT_CONTEXT_IMPL_H_
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "ir/base/limits.h"
+#include "ir/core/constants/deferred_blob.h"
+#include "ir/core/constants/number_range.h"
+#include "ir/core/context/context.h"
+#include "ir/core/context/op_pool.h"
+
+namespace tenon {
+
+// A coefficient times a product of factors. The factors are neither sums nor constants, and are
+// sorted by text.
+struct DimTerm {
+  int64_t coefficient = 1;
+  std::vector<DimExpr> factors;  // empty for a constant
+};
+
+struct DimExprStorage {
+  Context* context = nullptr;
+  DimExpr::Kind kind = DimExpr::Kind::kUnknown;
+  int64_t value = 0;           // constant
+  std::string symbol;          // symbol
+  std::vector<DimTerm> terms;  // sorted by text, the constant last
+  DimExpr a, b;                // floordiv, mod, min, max, broadcast
+  int depth = 0;               // levels of parentheses in the text
+  std::string text;
+};
+
+struct TypeStorage {
+  Context* context = nullptr;
+  Type::Kind kind = Type::Kind::kNone;
+  DType dtype = DType::kInvalid;
+  bool is_static = false;
+  int64_t num_elements = -1;
+  std::vector<DimExpr> dims;
+  std::vector<Type> inputs, results;
+  std::string text;  // opaque
+};
+
+struct AttributeStorage {
+  Context* context = nullptr;
+  Attribute::Kind kind = Attribute::Kind::kUnit;
+  bool splat = false;
+  int64_t int_value = 0;
+  double float_value = 0;
+  Type type;
+  std::string str;  // string, symbol, opaque text, inline element bytes
+  std::vector<Attribute> array;
+  std::vector<int64_t> ints;
+  std::vector<double> floats;
+  std::vector<DimExpr> dims;
+  std::vector<NamedAttribute> entries;
+  // Large elements. ReleaseUnusedBlobs frees them when no operation uses them.
+  mutable std::shared_ptr<const Blob> blob;
+  mutable std::shared_ptr<const DeferredBlob> deferred;  // instead of `blob`
+  mutable std::atomic<int64_t> blob_uses{0};
+  mutable std::atomic<uint64_t> unused_since{0};  // ContextImpl::blob_epoch; 0: unknown
+  mutable std::atomic<bool> pinned{false};        // part of another attribute, so never freed
+};
+
+// Interns storages by a key that encodes their contents. Addresses are stable. Thread-safe.
+template <typename Storage>
+class InternTable {
+ public:
+  template <typename Make>
+  const Storage* GetOrCreate(std::string_view key, Make&& make) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto it = table_.find(absl::string_view(key.data(), key.size()));
+    if (it != table_.end()) return it->second;
+    storages_.emplace_back();
+    make(storages_.back());
+    return table_.emplace(std::string(key), &storages_.back()).first->second;
+  }
+  // A storage that equal contents do not share.
+  template <typename Make>
+  const Storage* CreateUnique(Make&& make) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    storages_.emplace_back();
+    make(storages_.back());
+    return &storages_.back();
+  }
+
+ private:
+  std::mutex mutex_;
+  absl::flat_hash_map<std::string, const Storage*> table_;
+  std::deque<Storage> storages_;
+};
+
+// Append-only table of locations; reading needs no lock.
+class LocationTable {
+ public:
+  LocationTable();
+  ~LocationTable();
+  uint32_t Add(const LocationData& data);  // the caller holds the mutex
+  const LocationData& Get(uint32_t id) const {
+    return chunks_[id >> kChunkBits].load(std::memory_order_acquire)[id & kChunkMask];
+  }
+  std::mutex mutex;
+  absl::flat_hash_map<std::string, uint32_t> by_key;
+  std::deque<std::vector<Location>> parts;
+  LocationData last_file;  // consecutive ops at one position share an entry
+  uint32_t last_file_id = 0;
+
+ private:
+  static constexpr uint32_t kChunkBits = 12, kChunkMask = (1u << kChunkBits) - 1;
+  static constexpr uint32_t kMaxChunks = 1u << 14;
+  uint32_t size_ = 0;
+  std::unique_ptr<std::atomic<LocationData*>[]> chunks_;
+};
+
+// Registered ops by id: open addressing, with the ids as hashes.
+class OpTable {
+ public:
+  OpTable() : entries_(kFirstSize) {}
+  const OpInfo* Find(OpId id) const {
+    for (size_t i = id;; ++i) {
+      const Entry& entry = entries_[i & (entries_.size() - 1)];
+      if (entry.id == id || entry.info == nullptr) return entry.info;
+    }
+  }
+  void Insert(const OpInfo* info);  // requires an id that is not in the table
+
+ private:
+  static constexpr size_t kFirstSize = 256;  // a power of two
+  struct Entry {
+    OpId id = 0;
+    const OpInfo* info = nullptr;
+  };
+  std::vector<Entry> entries_;
+  size_t size_ = 0;
+};
+
+struct ContextImpl {
+  // Its address identifies this Context as long as somebody holds it (context_identity.h).
+  const std::shared_ptr<const char> identity = std::make_shared<const char>();
+
+  Limits limits;
+  DiagnosticEngine diagnostics;
+  OpPool op_pool;
+
+  std::mutex identifier_mutex;
+  std::set<std::string, std::less<>> identifiers;
+
+  InternTable<DimExprStorage> dim_exprs;
+  InternTable<TypeStorage> types;
+  InternTable<AttributeStorage> attributes;
+  LocationTable locations;
+
+  std::mutex blob_mutex;
+  std::vector<const AttributeStorage*> blob_attributes;
+  std::set<uint64_t> blob_keepers;  // epochs at which living KeepUnusedBlobs began
+  uint64_t blob_epoch = 0;          // of the latest keeper
+  bool release_waits = false;       // for a keeper to end
+
+  // Frees the bytes that no operation has held since before the oldest keeper began. Requires that
+  // blob_mutex is held.
+  void ReleaseUnusedBlobs();
+
+  // Ranges of large constants. Their storages are never freed, only their bytes.
+  std::mutex range_mutex;
+  absl::flat_hash_map<const AttributeStorage*, NumberRange> ranges;
+
+  std::mutex discardable_mutex;
+  absl::flat_hash_map<const Operation*, Attribute> discardable;
+
+  // Written during registration only.
+  std::map<std::string, std::string, std::less<>> dialects;  // name, summary
+  std::set<std::string, std::less<>> declared_dialects;      // those that DeclareOp has made
+  std::deque<OpInfo> op_infos;
+  OpTable ops_by_id;
+  std::map<std::string, const OpInfo*, std::less<>> ops_by_name;
+
+  std::mutex unregistered_mutex;
+  std::deque<std::unique_ptr<OpInfo>> unregistered_infos;
+  std::map<std::string, const OpInfo*, std::less<>> unregistered_by_name;
+  bool allow_unregistered = false;
+  std::set<std::string, std::less<>> unregistered_dialects;
+
+  // Often-used values.
+  Attribute true_attr, false_attr, unit_attr;
+  DimExpr unknown_dim;
+  std::array<DimExpr, 64> small_dims;
+  std::array<Type, kNumDTypes> scalars;
+  Identifier segment_sizes;
+};
+
+// TypeConstraint::Accepts, inlined for code that checks every value of every op.
+inline bool AcceptsType(const TypeConstraint& constraint, Type type) {
+  if (constraint.any) return true;
+  const TypeStorage& s = *type.storage();
+  if (constraint.scalar_i1) return s.kind == Type::Kind::kScalar && s.dtype == DType::kBool;
+  return (s.kind == Type::Kind::kTensor || s.kind == Type::Kind::kUnranked) &&
+         ((constraint.dtypes >> static_cast<int>(s.dtype)) & 1) != 0;
+}
+
+// Counts the uses of a large constant, when an operation gains or loses an attribute.
+inline void CountBlobUse(Attribute attr, int delta) {
+  if (!attr) return;
+  const AttributeStorage* s = attr.storage();
+  if (s->kind == Attribute::Kind::kElements && (s->blob || s->deferred)) {
+    s->unused_since.store(0, std::memory_order_relaxed);
+    s->blob_uses.fetch_add(delta, std::memory_order_release);
+  }
+}
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_CONTEXT_CONTEXT_IMPL_H_

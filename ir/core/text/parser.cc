@@ -1,0 +1,63 @@
+#include "ir/core/text/parser.h"
+
+#include <utility>
+
+#include "fmt/format.h"
+#include "ir/core/constants/keep_blobs.h"
+#include "ir/core/text/op_parser.h"
+#include "ir/core/verify/verifier.h"
+
+namespace tenon {
+
+bool AsmParser::ErrorAt(size_t offset, std::string message, std::vector<Diagnostic> notes) {
+  if (!status_.ok()) return false;
+  if (silent_) {
+    status_ = absl::InvalidArgumentError(message);
+    silent_error_ = {offset, std::move(message)};
+  } else {
+    status_ =
+        EmitError(context_, LocationAt(PositionAt(offset)), std::move(message), std::move(notes));
+  }
+  return false;
+}
+
+bool AsmParser::ErrorExpected(const char* what) {
+  if (At(TokenKind::kError)) return Error(lexer_.error());
+  std::string_view skipped = lexer_.text().substr(previous_end_, offset() - previous_end_);
+  size_t at =
+      previous_end_ > 0 && skipped.find('\n') != std::string_view::npos ? previous_end_ : offset();
+  if (At(TokenKind::kEof))
+    return ErrorAt(at, fmt::format("expected {}, got the end of the text", what));
+  constexpr size_t kMaxShown = 40;
+  std::string shown(token_.text.substr(0, kMaxShown));
+  if (token_.text.size() > kMaxShown) shown += "…";
+  return ErrorAt(at, fmt::format("expected {}, got '{}'", what, shown));
+}
+
+bool AsmParser::ExpectEnd() { return AtEnd() || ErrorExpected("the end of the text"); }
+
+absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
+                                    const ParseOptions& options) {
+  const KeepUnusedBlobs keep(context);
+  OpParser parser(context, text, options);
+  absl::StatusOr<OwnedOp> module = parser.ParseTopLevel();
+  if (!module.ok() || !options.verify) return module;
+  if (absl::Status status = Verify(module->get()); !status.ok()) return status;
+  return module;
+}
+
+absl::StatusOr<Type> ParseType(Context& context, std::string_view text) {
+  AsmParser parser(context, text, "<type>");
+  Type type;
+  if (!parser.ParseType(type) || !parser.ExpectEnd()) return parser.status();
+  return type;
+}
+
+absl::StatusOr<Attribute> ParseAttribute(Context& context, std::string_view text) {
+  AsmParser parser(context, text, "<attribute>");
+  Attribute attribute;
+  if (!parser.ParseAttribute(attribute) || !parser.ExpectEnd()) return parser.status();
+  return attribute;
+}
+
+}  // namespace tenon

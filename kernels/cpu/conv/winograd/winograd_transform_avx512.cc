@@ -1,0 +1,7 @@
+#include "kernels/cpu/conv/winograd/winograd_transform-inl.h"
+
+namespace tenon::kernels::cpu {
+
+const WinogradTransforms& WinogradAvx512() { return kTransforms; }
+
+}  // namespace tenon::kernels::cpu

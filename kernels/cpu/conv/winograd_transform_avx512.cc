@@ -1,7 +1,0 @@
-#include "kernels/cpu/conv/winograd_transform-inl.h"
-
-namespace tenon::kernels::cpu {
-
-const WinogradTransforms& WinogradAvx512() { return kTransforms; }
-
-}  // namespace tenon::kernels::cpu

@@ -1,0 +1,7 @@
+#include "kernels/cpu/pointwise/pointwise_loops-inl.h"
+
+namespace tenon::kernels::cpu {
+
+const PointwiseLoops& PortablePointwiseLoops() { return kPointwiseLoops; }
+
+}  // namespace tenon::kernels::cpu

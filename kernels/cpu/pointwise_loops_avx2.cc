@@ -1,7 +1,0 @@
-#include "kernels/cpu/pointwise_loops-inl.h"
-
-namespace tenon::kernels::cpu {
-
-const PointwiseLoops& Avx2PointwiseLoops() { return kPointwiseLoops; }
-
-}  // namespace tenon::kernels::cpu

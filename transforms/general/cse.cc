@@ -1,0 +1,164 @@
+// cse: an operation that computes what a dominating one has computed is replaced by it.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "ir/core/block.h"
+#include "ir/core/constants/deferred_blob.h"
+#include "ir/core/verify/dominance.h"
+#include "transforms/passes.h"
+
+namespace tenon {
+namespace {
+
+bool MayMerge(const Operation& op) {
+  if (op.num_results() == 0 || op.num_regions() > 0 || op.Has(Trait::kTerminator)) return false;
+  return op.info().is_registered() && EffectsOf(op).pure();
+}
+
+size_t HashOfSome(size_t hash, std::span<const std::byte> bytes) {
+  for (size_t at :
+       {size_t{0}, bytes.size() / 2, bytes.size() - std::min<size_t>(bytes.size(), 8)}) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, std::min<size_t>(sizeof(word), bytes.size() - at));
+    hash = absl::HashOf(hash, word);
+  }
+  return hash;
+}
+
+// Cheap: large constants count with their type and a few bytes; SameElements has the last word.
+size_t HashOf(const Operation& op) {
+  size_t hash = absl::HashOf(op.id(), op.num_operands(), op.result().type().storage());
+  unsigned i = 0;
+  if (op.Has(Trait::kCommutative) && op.num_operands() >= 2) {
+    const auto a = reinterpret_cast<uintptr_t>(op.operand(0).impl());
+    const auto b = reinterpret_cast<uintptr_t>(op.operand(1).impl());
+    hash = absl::HashOf(hash, std::min(a, b), std::max(a, b));
+    i = 2;
+  }
+  for (; i < op.num_operands(); ++i) hash = absl::HashOf(hash, op.operand(i).impl());
+  for (Attribute slot : op.slots()) {
+    if (!IsLargeElements(slot)) {
+      hash = absl::HashOf(hash, slot.storage());
+      continue;
+    }
+    if (const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(slot)) {
+      // The same bytes of other sources are not found: that is not worth making them for.
+      hash = absl::HashOf(hash, deferred->recipe());
+      for (const auto& source : deferred->sources()) hash = HashOfSome(hash, source->bytes());
+    } else {
+      hash = HashOfSome(hash, slot.raw_bytes());
+    }
+    hash = absl::HashOf(hash, slot.type().storage());
+  }
+  return hash;
+}
+
+bool SameAttribute(Attribute a, Attribute b) {
+  if (a == b) return true;
+  return IsLargeElements(a) && IsLargeElements(b) && SameElements(a, b);
+}
+
+bool SameOperands(const Operation& a, const Operation& b) {
+  if (a.num_operands() != b.num_operands()) return false;
+  unsigned i = 0;
+  if (a.Has(Trait::kCommutative) && a.num_operands() >= 2) {
+    const bool straight = a.operand(0) == b.operand(0) && a.operand(1) == b.operand(1);
+    const bool swapped = a.operand(0) == b.operand(1) && a.operand(1) == b.operand(0);
+    if (!straight && !swapped) return false;
+    i = 2;
+  }
+  for (; i < a.num_operands(); ++i) {
+    if (a.operand(i) != b.operand(i)) return false;
+  }
+  return true;
+}
+
+bool SameOperation(const Operation& a, const Operation& b) {
+  if (a.id() != b.id() || a.num_results() != b.num_results() || !SameOperands(a, b)) return false;
+  for (unsigned i = 0; i < a.num_results(); ++i) {
+    if (a.result(i).type() != b.result(i).type()) return false;
+  }
+  for (unsigned i = 0; i < a.num_slots(); ++i) {
+    if (!SameAttribute(a.slot(i), b.slot(i))) return false;
+  }
+  return a.discardable_attrs() == b.discardable_attrs();
+}
+
+class Cse : public Pass {
+ public:
+  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
+    Scope scope;
+    for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), scope);
+    if (scope.merged > 0) context.statistics->Add("ops-merged", scope.merged);
+    return PassResult{scope.merged > 0};
+  }
+
+ private:
+  struct Scope {
+    DominanceInfo dominance;
+    absl::flat_hash_map<size_t, std::vector<Operation*>>
+        seen;                   // by hash; looked up, never iterated
+    std::vector<size_t> added;  // hashes of what was added to `seen`, in order
+    int64_t merged = 0;
+  };
+  // More are not compared with an op: blocks of which none dominates another may have the same ops.
+  static constexpr size_t kMostCandidates = 64;
+
+  static void VisitRegion(Region& region, Scope& scope) {
+    const size_t before = scope.added.size();
+    for (Block& block : region) {
+      for (Operation *op = block.front(), *next; op != nullptr; op = next) {
+        next = op->next();
+        if (op->Has(Trait::kIsolatedFromAbove) && op->num_regions() > 0) {
+          Scope inner;
+          for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), inner);
+          scope.merged += inner.merged;
+        } else {
+          for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), scope);
+        }
+        if (MayMerge(*op)) VisitOp(op, scope);
+      }
+    }
+    // Outside of the region nobody sees its values.
+    for (; scope.added.size() > before; scope.added.pop_back())
+      scope.seen[scope.added.back()].pop_back();
+  }
+
+  static void VisitOp(Operation* op, Scope& scope) {
+    const size_t hash = HashOf(*op);
+    std::vector<Operation*>& candidates = scope.seen[hash];
+    for (Operation* known : candidates) {
+      if (!SameOperation(*known, *op) || !scope.dominance.ValueDominates(known->result(), op))
+        continue;
+      const Location parts[] = {known->location(), op->location()};
+      known->set_location(Location::Fused(op->context(), parts));
+      for (unsigned i = 0; i < op->num_results(); ++i) {
+        op->result(i).ReplaceAllUsesWith(known->result(i));
+      }
+      op->Erase();
+      ++scope.merged;
+      return;
+    }
+    if (candidates.size() == kMostCandidates) {
+      candidates.back() = op;
+      return;
+    }
+    candidates.push_back(op);
+    scope.added.push_back(hash);
+  }
+};
+
+}  // namespace
+
+PassInfo CsePassInfo() {
+  PassInfo info;
+  info.anchor = "func.func";
+  info.create = [](const PassOptionValues&) { return std::make_unique<Cse>(); };
+  return info;
+}
+
+}  // namespace tenon

@@ -1,0 +1,31 @@
+// Analysis of fuse-elementwise: elementwise operations of a block that can run as one.
+#ifndef TENON_TRANSFORMS_GROUPS_ELEMENTWISE_GROUPS_H_
+#define TENON_TRANSFORMS_GROUPS_ELEMENTWISE_GROUPS_H_
+
+#include <array>
+#include <vector>
+
+#include "ir/base/pointwise.h"
+#include "ir/core/block.h"
+
+namespace tenon {
+
+// Operations in the order of the block. All results have the shape of the group.
+struct ElementwiseGroup {
+  std::vector<Operation*> steps;
+};
+
+// Returns the groups of two and more operations. Any or all of them can be replaced by one
+// operation: nothing that a group reads depends on its results. Requires a valid block.
+std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block);
+
+// Reads the parameters of a step from the attributes of `op`. False if one cannot stand in a body.
+bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 3>& params);
+
+// True if the value is a constant of one element that a body can hold as a number. Its rank must
+// not exceed `rank`.
+bool IsNumber(Value value, int64_t rank, PointwiseConstant& number);
+
+}  // namespace tenon
+
+#endif  // TENON_TRANSFORMS_GROUPS_ELEMENTWISE_GROUPS_H_
