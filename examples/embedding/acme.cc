@@ -3,13 +3,13 @@
 #include <cmath>
 #include <string>
 
-#include "ir/base/check.h"
-#include "ir/dialect/core_ops.h"
-#include "ir/dialect/define_op.h"
-#include "ir/dialect/shapes/shape_functions.h"
-#include "ir/dialect/ten_ops.h"
-#include "kernels/attr_map.h"
-#include "patterns/prelude.h"
+#include "tenon/ir/base/check.h"
+#include "tenon/ir/dialect/core_ops.h"
+#include "tenon/ir/dialect/define_op.h"
+#include "tenon/ir/dialect/shapes/shape_functions.h"
+#include "tenon/ir/dialect/ten_ops.h"
+#include "tenon/kernels/attr_map.h"
+#include "tenon/patterns/prelude.h"
 
 namespace {
 

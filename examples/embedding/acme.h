@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "frontends/cpp/extension.h"
+#include "tenon/frontends/cpp/extension.h"
 
 std::shared_ptr<const tenon::Extension> AcmeExtension();
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "acme.h"
-#include "frontends/cpp/tenon.h"
-#include "ir/core/context/diagnostic.h"
+#include "tenon/frontends/cpp/tenon.h"
+#include "tenon/ir/core/context/diagnostic.h"
 
 namespace {
 

@@ -6,14 +6,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "executor/profile/profiler.h"
-#include "frontends/cpp/extension.h"
-#include "frontends/cpp/tenon.h"
-#include "ir/base/check.h"
-#include "ir/dialect/define_op.h"
-#include "ir/dialect/shapes/shape_functions.h"
-#include "kernels/attr_map.h"
-#include "kernels/kernel.h"
+#include "tenon/executor/profile/profiler.h"
+#include "tenon/frontends/cpp/extension.h"
+#include "tenon/frontends/cpp/tenon.h"
+#include "tenon/ir/base/check.h"
+#include "tenon/ir/dialect/define_op.h"
+#include "tenon/ir/dialect/shapes/shape_functions.h"
+#include "tenon/kernels/attr_map.h"
+#include "tenon/kernels/kernel.h"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
-#include "frontends/cpp/tenon.h"
-#include "ir/base/check.h"
+#include "tenon/frontends/cpp/tenon.h"
+#include "tenon/ir/base/check.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "frontends/cpp/tenon.h"
-#include "ir/base/check.h"
-#include "ir/core/context/diagnostic.h"
+#include "tenon/frontends/cpp/tenon.h"
+#include "tenon/ir/base/check.h"
+#include "tenon/ir/core/context/diagnostic.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "frontends/cpp/extension.h"
-#include "frontends/cpp/tenon.h"
-#include "ir/core/text/printer.h"
+#include "tenon/frontends/cpp/extension.h"
+#include "tenon/frontends/cpp/tenon.h"
+#include "tenon/ir/core/text/printer.h"
 
 namespace {
 

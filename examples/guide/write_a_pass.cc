@@ -7,15 +7,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "frontends/cpp/passes.h"
-#include "ir/base/check.h"
-#include "ir/core/block.h"
-#include "ir/core/context/context.h"
-#include "ir/core/text/parser.h"
-#include "ir/core/text/printer.h"
-#include "ir/dialect/core_ops.h"
-#include "ir/dialect/dialects.h"
-#include "pass/pass_manager.h"
+#include "tenon/frontends/cpp/passes.h"
+#include "tenon/ir/base/check.h"
+#include "tenon/ir/core/block.h"
+#include "tenon/ir/core/context/context.h"
+#include "tenon/ir/core/text/parser.h"
+#include "tenon/ir/core/text/printer.h"
+#include "tenon/ir/dialect/core_ops.h"
+#include "tenon/ir/dialect/dialects.h"
+#include "tenon/pass/pass_manager.h"
 
 namespace {
 

@@ -6,16 +6,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "drr/check/check.h"
-#include "drr/text/text.h"
-#include "executor/evaluator.h"
-#include "executor/passes.h"
-#include "frontends/cpp/extension.h"
-#include "frontends/cpp/tenon.h"
-#include "ir/base/check.h"
-#include "ir/dialect/dialects.h"
-#include "patterns/facts/value_range.h"
-#include "patterns/prelude.h"
+#include "tenon/drr/check/check.h"
+#include "tenon/drr/text/text.h"
+#include "tenon/executor/evaluator.h"
+#include "tenon/executor/passes.h"
+#include "tenon/frontends/cpp/extension.h"
+#include "tenon/frontends/cpp/tenon.h"
+#include "tenon/ir/base/check.h"
+#include "tenon/ir/dialect/dialects.h"
+#include "tenon/patterns/facts/value_range.h"
+#include "tenon/patterns/prelude.h"
 
 namespace {
 

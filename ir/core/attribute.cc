@@ -21,7 +21,7 @@ void AppendRaw(std::string& key, const T& value) {
 Attribute Intern(Context& context, Kind kind, std::string key,
                  const std::function<void(AttributeStorage&)>& fill) {
   key.insert(key.begin(), static_cast<char>(kind));
-  return Attribute(context.impl().attributes.GetOrCreate(key, [&](AttributeStorage& s) {
+  return Attribute(ImplOf(context).attributes.GetOrCreate(key, [&](AttributeStorage& s) {
     s.context = &context;
     s.kind = kind;
     fill(s);
@@ -51,7 +51,7 @@ Attribute Attribute::Unit(Context& context) {
 }
 
 Attribute Attribute::Bool(Context& context, bool value) {
-  Attribute cached = value ? context.impl().true_attr : context.impl().false_attr;
+  Attribute cached = value ? ImplOf(context).true_attr : ImplOf(context).false_attr;
   if (cached) return cached;
   return Intern(context, Kind::kBool, value ? "1" : "0", [&](AttributeStorage& s) {
     s.int_value = value;
@@ -190,14 +190,14 @@ Attribute Attribute::Elements(Context& context, Type type, std::shared_ptr<const
     return Elements(context, type, blob->bytes());
   }
   const AttributeStorage* storage =
-      context.impl().attributes.CreateUnique([&](AttributeStorage& s) {
+      ImplOf(context).attributes.CreateUnique([&](AttributeStorage& s) {
         s.context = &context;
         s.kind = Kind::kElements;
         s.type = type;
         s.blob = std::move(blob);
       });
-  std::lock_guard<std::mutex> lock(context.impl().blob_mutex);
-  context.impl().blob_attributes.push_back(storage);
+  std::lock_guard<std::mutex> lock(ImplOf(context).blob_mutex);
+  ImplOf(context).blob_attributes.push_back(storage);
   return Attribute(storage);
 }
 

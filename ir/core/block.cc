@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "ir/core/context/context_impl.h"
+
 namespace tenon {
 
 void BlockOperand::Link(Block* block) {
@@ -62,6 +64,7 @@ Operation* Block::terminator() const {
 // others, "Two simplified algorithms for maintaining order in a list").
 void Block::Insert(Operation* op, Operation* before) {
   TENON_CHECK(op->block_ == nullptr && (before == nullptr || before->block_ == this));
+  if (op->Has(Trait::kSymbol)) EndSymbolEpoch(op->context());
   Operation* prev = before == nullptr ? last_ : before->prev_;
   op->block_ = this;
   op->prev_ = prev;
@@ -131,6 +134,18 @@ Region::~Region() {
   while (last_ != nullptr) Remove(last_);
 }
 
+namespace {
+
+// A block of operations joins or leaves a region: its symbols come and go with it.
+void NoteSymbolsOf(const Region& region, const Block& block) {
+  const Operation* table = region.parent();
+  if (table != nullptr && !block.empty() && table->Has(Trait::kSymbolTable)) {
+    EndSymbolEpoch(table->context());
+  }
+}
+
+}  // namespace
+
 Block* Region::AddBlock() {
   auto block = std::make_unique<Block>();
   Block* raw = block.get();
@@ -142,6 +157,7 @@ void Region::Insert(std::unique_ptr<Block> owned, Block* before) {
   Block* block = owned.release();
   Block* prev = before == nullptr ? last_ : before->prev_;
   block->parent_ = this;
+  NoteSymbolsOf(*this, *block);
   block->prev_ = prev;
   block->next_ = before;
   (prev != nullptr ? prev->next_ : first_) = block;
@@ -149,6 +165,7 @@ void Region::Insert(std::unique_ptr<Block> owned, Block* before) {
 }
 
 std::unique_ptr<Block> Region::Remove(Block* block) {
+  NoteSymbolsOf(*this, *block);
   (block->prev_ != nullptr ? block->prev_->next_ : first_) = block->next_;
   (block->next_ != nullptr ? block->next_->prev_ : last_) = block->prev_;
   block->parent_ = nullptr;

@@ -32,7 +32,7 @@ namespace {
 
 Location AddKeyed(Context& context, std::string key, Location::Kind kind, std::string_view text,
                   std::vector<Location> parts) {
-  LocationTable& table = context.impl().locations;
+  LocationTable& table = ImplOf(context).locations;
   std::string_view interned = text.empty() ? std::string_view() : context.Intern(text).str();
   std::lock_guard<std::mutex> lock(table.mutex);
   auto [it, inserted] = table.by_key.try_emplace(std::move(key), 0);
@@ -67,7 +67,7 @@ std::string Quote(std::string_view text) {
 
 Location Location::FileLineCol(Context& context, std::string_view file, uint32_t line,
                                uint32_t col) {
-  LocationTable& table = context.impl().locations;
+  LocationTable& table = ImplOf(context).locations;
   std::string_view interned = context.Intern(file).str();
   std::lock_guard<std::mutex> lock(table.mutex);
   if (table.last_file_id != 0 && table.last_file.text.data() == interned.data() &&
@@ -122,7 +122,7 @@ Location Location::CallSite(Context& context, Location callee, Location caller) 
 }
 
 const LocationData& Resolve(const Context& context, Location location) {
-  return context.impl().locations.Get(location.id());
+  return ImplOf(context).locations.Get(location.id());
 }
 
 std::string LocationText(const Context& context, Location location) {

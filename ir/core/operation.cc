@@ -44,7 +44,7 @@ Operation* Operation::Create(const OpInfo& info, Location location,
   const auto num_slots = static_cast<unsigned>(info.num_slots());
   const auto num_successors = static_cast<unsigned>(successors.size());
   size_t bytes = AllocationSize(num_operands, num_results, num_slots, num_successors, num_regions);
-  auto* memory = static_cast<std::byte*>(info.context().impl().op_pool.Allocate(bytes));
+  auto* memory = static_cast<std::byte*>(ImplOf(info.context()).op_pool.Allocate(bytes));
   auto* op = new (memory + num_results * sizeof(ValueImpl))
       Operation(info, location, num_operands, num_results, num_slots, num_successors, num_regions);
   for (unsigned i = 0; i < num_results; ++i) {
@@ -79,6 +79,7 @@ Operation* Operation::Create(const OperationState& state) {
 
 void Operation::Destroy() {
   TENON_CHECK(block_ == nullptr);
+  if (Has(Trait::kSymbolTable)) EndSymbolEpoch(context());
   for (unsigned i = 0; i < num_regions_; ++i) region_storage()[i].~Region();
   if (has_discardable_) SetDiscardableAttrs(Attribute());
   for (unsigned i = 0; i < num_operands_; ++i) operand_storage()[i].Unlink();
@@ -90,7 +91,7 @@ void Operation::Destroy() {
   }
   size_t bytes =
       AllocationSize(num_operands_cap(), num_results_, num_slots_, num_successors_, num_regions_);
-  OpPool& pool = context().impl().op_pool;
+  OpPool& pool = ImplOf(context()).op_pool;
   pool.Free(reinterpret_cast<ValueImpl*>(this) - num_results_, bytes);
 }
 
@@ -152,6 +153,7 @@ void Operation::ReplaceAllUsesWith(std::span<const Value> values) {
 
 void Operation::set_slot(unsigned i, Attribute value) {
   TENON_CHECK(i < num_slots_);
+  if (Has(Trait::kSymbol)) EndSymbolEpoch(context());
   if (!value) value = info_->default_value(static_cast<int>(i));
   CountBlobUse(value, 1);
   CountBlobUse(slot_storage()[i], -1);
@@ -198,20 +200,20 @@ void Operation::SetAttr(std::string_view name, Attribute value) {
 
 Attribute Operation::discardable_attrs() const {
   if (!has_discardable_) return Attribute();
-  ContextImpl& impl = context().impl();
-  std::lock_guard<std::mutex> lock(impl.discardable_mutex);
-  return impl.discardable.at(this);
+  auto& shard = ImplOf(context()).DiscardableOf(this);
+  std::lock_guard<std::mutex> lock(shard.mutex);
+  return shard.attrs.at(this);
 }
 
 void Operation::SetDiscardableAttrs(Attribute dictionary) {
   if (dictionary && dictionary.entries().empty()) dictionary = Attribute();
   if (!dictionary && !has_discardable_) return;
-  ContextImpl& impl = context().impl();
-  std::lock_guard<std::mutex> lock(impl.discardable_mutex);
+  auto& shard = ImplOf(context()).DiscardableOf(this);
+  std::lock_guard<std::mutex> lock(shard.mutex);
   if (dictionary) {
-    impl.discardable[this] = dictionary;
+    shard.attrs[this] = dictionary;
   } else {
-    impl.discardable.erase(this);
+    shard.attrs.erase(this);
   }
   has_discardable_ = dictionary ? 1 : 0;
 }
@@ -265,6 +267,7 @@ void Operation::MoveAfter(Operation* other) {
 
 void Operation::RemoveFromBlock() {
   TENON_CHECK(block_ != nullptr);
+  if (Has(Trait::kSymbol)) EndSymbolEpoch(context());
   (prev_ != nullptr ? prev_->next_ : block_->first_) = next_;
   (next_ != nullptr ? next_->prev_ : block_->last_) = prev_;
   block_ = nullptr;

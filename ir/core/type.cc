@@ -18,7 +18,7 @@ void AppendRaw(std::string& key, const void* data, size_t size) {
 Type Intern(Context& context, std::string key, Type::Kind kind,
             const std::function<void(TypeStorage&)>& fill) {
   key.insert(key.begin(), static_cast<char>(kind));
-  return Type(context.impl().types.GetOrCreate(key, [&](TypeStorage& s) {
+  return Type(ImplOf(context).types.GetOrCreate(key, [&](TypeStorage& s) {
     s.context = &context;
     s.kind = kind;
     fill(s);
@@ -29,7 +29,7 @@ Type Intern(Context& context, std::string key, Type::Kind kind,
 
 Type Type::Scalar(Context& context, DType dtype) {
   TENON_CHECK(dtype != DType::kInvalid);
-  Type cached = context.impl().scalars[static_cast<int>(dtype)];
+  Type cached = ImplOf(context).scalars[static_cast<int>(dtype)];
   if (cached) return cached;
   return Intern(context, std::string(1, static_cast<char>(dtype)), Kind::kScalar,
                 [&](TypeStorage& s) { s.dtype = dtype; });
@@ -52,7 +52,7 @@ Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) 
     const void* const p = dims[i].storage();
     std::memcpy(&key[2 + i * sizeof(p)], &p, sizeof(p));
   }
-  return Type(context.impl().types.GetOrCreate({key.data(), key.size()}, [&](TypeStorage& s) {
+  return Type(ImplOf(context).types.GetOrCreate({key.data(), key.size()}, [&](TypeStorage& s) {
     s.context = &context;
     s.kind = Kind::kTensor;
     s.dtype = dtype;

@@ -302,9 +302,103 @@ def run_time_shapes(n):
     return p.text([v], [t])
 
 
+def function(name, inputs, outputs, body):
+    """The text of a function: `body` is its region, with the labels of its blocks."""
+    return (f'func.func() <{{function_type = ({", ".join(inputs)}) -> ({", ".join(outputs)}), sym_name = "{name}"}}> ({{\n'
+            f"{body}}}) : () -> ()\n")
+
+
+def merges(n):
+    """Equal operations in one block, which cse makes one."""
+    p = Program([("%x", T), ("%y", T)])
+    v = "%x"
+    for _ in range(n // 3):
+        a, b = p.op("ten.add", ["%x", "%y"]), p.op("ten.add", ["%x", "%y"])
+        v = p.op("ten.mul", [a, b])
+    return p.text([v])
+
+
+def equal_branches(n):
+    """Branches whose bodies are all equal."""
+    p = Program([("%x", T), ("%c", "tensor<i1>")])
+    v = "%x"
+    for i in range(n // 5):
+        p.count += 1
+        r = f"%v{p.count}"
+        body = (f"    %{{0}}{p.count} = ten.exp(%x) : ({T}) -> {T}\n    ctl.yield(%{{0}}{p.count}) : ({T}) -> ()\n  ")
+        p.lines.append(f"  {r} = ctl.if(%c) ({{\n{body.format('a')}}}, {{\n{body.format('b')}}}) : (tensor<i1>) -> {T}")
+        v = p.op("ten.add", [v, r])
+    return p.text([v])
+
+
+def wide_blocks(n):
+    """Blocks that compute the same, none of which dominates another, behind one switch of branches."""
+    count = n // 4
+    lines = [f"^bb0(%x: {T}, %c: i1):\n  cf.cond_br(%c)[^a0, ^m0] <{{operandSegmentSizes = array<i32: 1, 0, 0>}}> : (i1) -> ()\n"]
+    for i in range(count):
+        lines.append(f"^a{i}:\n  %v{i} = ten.exp(%x) : ({T}) -> {T}\n  %w{i} = ten.tanh(%v{i}) : ({T}) -> {T}\n"
+                     f"  cf.br()[^m{i}] : () -> ()\n")
+        end = (f"  cf.cond_br(%c)[^a{i + 1}, ^m{i + 1}] <{{operandSegmentSizes = array<i32: 1, 0, 0>}}> : (i1) -> ()\n"
+               if i + 1 < count else f"  func.return(%x) : ({T}) -> ()\n")
+        lines.append(f"^m{i}:\n{end}")
+    return function("main", [T, "i1"], [T], "".join(lines))
+
+
+def blocks_reversed(n):
+    """Blocks in reverse order, with a chain through all of them that nothing needs."""
+    count = n // 2
+    blocks = [f"^b{i}:\n  %d{i + 1} = ten.exp(%d{i}) : ({T}) -> {T}\n"
+              + (f"  cf.br()[^b{i + 1}] : () -> ()\n" if i + 1 < count else f"  func.return(%x) : ({T}) -> ()\n")
+              for i in range(count)]
+    entry = f"^bb0(%x: {T}):\n  %d0 = ten.tanh(%x) : ({T}) -> {T}\n  cf.br()[^b0] : () -> ()\n"
+    return function("main", [T], [T], entry + "".join(reversed(blocks)))
+
+
+def calls(n):
+    """Functions that each call the next two."""
+    count = max(1, n // 5)
+    made = []
+    for i in range(count):
+        body = [f"^bb0(%x: {T}):\n  %a = ten.exp(%x) : ({T}) -> {T}\n"]
+        last = "%a"
+        for k, callee in enumerate((i + 1, i + 2)):
+            if callee < count:
+                body.append(f"  %c{k} = func.call({last}) <{{callee = @f{callee}}}> : ({T}) -> {T}\n")
+                last = f"%c{k}"
+        body.append(f"  func.return({last}) : ({T}) -> ()\n")
+        made.append(function(f"f{i}", [T], [T], "".join(body)))
+    return "".join(made)
+
+
+def block_arguments(n):
+    """A block with as many arguments as there are operations, each passed on from the one before."""
+    count = n // 2
+    values = [f"%v{i}" for i in range(count)]
+    lines = [f"^bb0(%x: {T}):\n"]
+    lines += [f"  {v} = ten.{['exp', 'tanh', 'sin'][i % 3]}({values[i - 1] if i else '%x'}) : ({T}) -> {T}\n"
+              for i, v in enumerate(values)]
+    types = ", ".join([T] * count)
+    lines.append(f"  cf.br({', '.join(values)})[^b1] : ({types}) -> ()\n")
+    lines.append(f"^b1({', '.join(f'%a{i}: {T}' for i in range(count))}):\n  func.return(%a{count - 1}) : ({T}) -> ()\n")
+    return function("main", [T], [T], "".join(lines))
+
+
+def aliases(n):
+    """Aliases of locations, each of the one before."""
+    count = n // 2
+    p = Program([("%x", T)])
+    v = "%x"
+    for i in range(count):
+        v = p.op(["ten.relu", "ten.tanh"][i % 2], [v])
+        p.lines[-1] += f" loc(#loc{i})"
+    lines = ['#loc0 = loc("a")'] + [f'#loc{i} = loc("a{i}"(#loc{i - 1}))' for i in range(1, count)]
+    return "\n".join(lines) + "\n" + p.text([v])
+
+
 SHAPES = {f.__name__: f for f in (chain, ladder, broken_chain, residual, fan, fan_reversed, tree, products, product_fan, slices,
                                   transposes, symbolic, constants, operand_list, layers,
-                                  convolutions, shared_weights, branches, run_time_shapes)}
+                                  convolutions, shared_weights, branches, run_time_shapes, merges, equal_branches, wide_blocks,
+                                  blocks_reversed, calls, block_arguments, aliases)}
 
 
 def passes(ir_opt, text, arguments):

@@ -15,6 +15,18 @@ if grep -r -l -F -e "$build" -e "$root" "$work/prefix/lib/cmake"; then
   echo "FAILED: the files above name folders of the build"
   exit 1
 fi
+# Public headers carry the prefix, internal ones are not there, and the umbrella compiles.
+headers=$work/prefix/include/tenon
+for internal in ir/core/context/context_impl.h executor/program_impl.h kernels/cpu/gemm/gemm.h drr/match/matcher.h; do
+  [[ -e $root/$internal ]] || { echo "FAILED: $internal is not in the tree: name another internal header"; exit 1; }
+  [[ ! -e $headers/$internal ]] || { echo "FAILED: the internal header $internal is installed"; exit 1; }
+done
+if grep -rnE '#include "(ir|pass|drr|patterns|transforms|kernels|executor|frontends)/' "$headers"; then
+  echo "FAILED: the includes above lack tenon/"
+  exit 1
+fi
+echo '#include "tenon/tenon.h"' > "$work/umbrella.cc"
+c++ -std=c++20 -fsyntax-only -Wall -Wextra -I "$work/prefix/include" "$work/umbrella.cc"
 # Outside of the source tree: what is not installed must not be found by accident.
 cp -r "$root/examples/embedding" "$work/embedding"
 {

@@ -1,4 +1,4 @@
-# cmake --install: libraries, headers under include/tenon, programs, and tenonConfig.cmake.
+# cmake --install: libraries, public headers under include/tenon, programs, and tenonConfig.cmake.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -10,14 +10,13 @@ if(TENON_PROGRAMS)
   install(TARGETS ${TENON_PROGRAMS} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(PROGRAMS ${TENON_PROGRAM_SCRIPTS} DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
-foreach(_folder ir pass drr patterns transforms kernels executor frontends)
-  if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${_folder}")
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${_folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon"
-            FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
-  endif()
-endforeach()
-install(DIRECTORY "${TENON_GENERATED_DIR}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon"
-        FILES_MATCHING PATTERN "*.h" PATTERN "*.inc" PATTERN "*.def")
+# The public headers, as tenon/<path>.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+install(CODE "execute_process(
+  COMMAND \"${Python3_EXECUTABLE}\" -B \"${PROJECT_SOURCE_DIR}/tools/cmake/public_headers.py\"
+          --source \"${PROJECT_SOURCE_DIR}\" --generated \"${TENON_GENERATED_DIR}\"
+          --out \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\"
+  COMMAND_ERROR_IS_FATAL ANY)")
 
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tenon")
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${_package_dir}")

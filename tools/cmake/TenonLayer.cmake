@@ -6,6 +6,16 @@
 
 set_property(GLOBAL PROPERTY TENON_LIBRARIES "")
 
+# Hosts write "tenon/ir/core/builder.h", installed or not: links stand for the prefix in the build folder. They name single
+# folders, as a link to all of the source tree would contain itself.
+foreach(_folder ir pass drr patterns transforms kernels executor frontends)
+  foreach(_place source generated)
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include/${_place}/tenon")
+  endforeach()
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${_folder}" "${PROJECT_BINARY_DIR}/include/source/tenon/${_folder}" SYMBOLIC)
+  file(CREATE_LINK "${TENON_GENERATED_DIR}/${_folder}" "${PROJECT_BINARY_DIR}/include/generated/tenon/${_folder}" SYMBOLIC)
+endforeach()
+
 function(tenon_layer name)
   cmake_parse_arguments(LAYER "GENERATED;PROTOBUF" "" "FOLDERS;PUBLIC;PRIVATE" ${ARGN})
   set(target tenon_${name})
@@ -46,7 +56,9 @@ function(tenon_layer name)
   target_include_directories(${target} ${scope}
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<BUILD_INTERFACE:${TENON_GENERATED_DIR}>
-    $<INSTALL_INTERFACE:include/tenon>)
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/source>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/generated>
+    $<INSTALL_INTERFACE:include>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   add_library(tenon::${name} ALIAS ${target})
   set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES ${target})

@@ -1,5 +1,6 @@
 // cse: an operation that computes what a dominating one has computed is replaced by it.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -98,57 +99,70 @@ class Cse : public Pass {
   }
 
  private:
+  // An operation that was seen, and the one before it of the same hash.
+  struct Seen {
+    Operation* op;
+    size_t hash;
+    uint32_t previous;  // position in Scope::seen plus one; 0: none
+  };
   struct Scope {
     DominanceInfo dominance;
-    absl::flat_hash_map<size_t, std::vector<Operation*>>
-        seen;                   // by hash; looked up, never iterated
-    std::vector<size_t> added;  // hashes of what was added to `seen`, in order
+    std::vector<Seen> seen;                        // in order
+    absl::flat_hash_map<size_t, uint32_t> newest;  // by hash; position plus one, never iterated
     int64_t merged = 0;
   };
   // More are not compared with an op: blocks of which none dominates another may have the same ops.
-  static constexpr size_t kMostCandidates = 64;
+  static constexpr int kMostCandidates = 64;
 
   static void VisitRegion(Region& region, Scope& scope) {
-    const size_t before = scope.added.size();
+    const size_t before = scope.seen.size();
     for (Block& block : region) {
       for (Operation *op = block.front(), *next; op != nullptr; op = next) {
         next = op->next();
-        if (op->Has(Trait::kIsolatedFromAbove) && op->num_regions() > 0) {
-          Scope inner;
-          for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), inner);
-          scope.merged += inner.merged;
-        } else {
-          for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), scope);
+        if (op->num_regions() > 0) {
+          if (op->Has(Trait::kIsolatedFromAbove)) {
+            Scope inner;
+            for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), inner);
+            scope.merged += inner.merged;
+          } else {
+            for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), scope);
+          }
+        } else if (MayMerge(*op)) {
+          VisitOp(op, scope);
         }
-        if (MayMerge(*op)) VisitOp(op, scope);
       }
     }
     // Outside of the region nobody sees its values.
-    for (; scope.added.size() > before; scope.added.pop_back())
-      scope.seen[scope.added.back()].pop_back();
+    for (; scope.seen.size() > before; scope.seen.pop_back()) {
+      scope.newest[scope.seen.back().hash] = scope.seen.back().previous;
+    }
   }
 
   static void VisitOp(Operation* op, Scope& scope) {
     const size_t hash = HashOf(*op);
-    std::vector<Operation*>& candidates = scope.seen[hash];
-    for (Operation* known : candidates) {
-      if (!SameOperation(*known, *op) || !scope.dominance.ValueDominates(known->result(), op))
-        continue;
-      const Location parts[] = {known->location(), op->location()};
-      known->set_location(Location::Fused(op->context(), parts));
-      for (unsigned i = 0; i < op->num_results(); ++i) {
-        op->result(i).ReplaceAllUsesWith(known->result(i));
+    uint32_t& newest = scope.newest[hash];
+    int candidates = 0;
+    for (uint32_t at = newest; at != 0 && candidates < kMostCandidates; ++candidates) {
+      const Seen& known = scope.seen[at - 1];
+      if (SameOperation(*known.op, *op) && scope.dominance.ValueDominates(known.op->result(), op)) {
+        Merge(op, known.op);
+        ++scope.merged;
+        return;
       }
-      op->Erase();
-      ++scope.merged;
-      return;
+      at = known.previous;
     }
-    if (candidates.size() == kMostCandidates) {
-      candidates.back() = op;
-      return;
+    if (scope.seen.size() == UINT32_MAX - 1) return;
+    scope.seen.push_back({op, hash, newest});
+    newest = static_cast<uint32_t>(scope.seen.size());
+  }
+
+  static void Merge(Operation* op, Operation* known) {
+    const Location parts[] = {known->location(), op->location()};
+    known->set_location(Location::Fused(op->context(), parts));
+    for (unsigned i = 0; i < op->num_results(); ++i) {
+      op->result(i).ReplaceAllUsesWith(known->result(i));
     }
-    candidates.push_back(op);
-    scope.added.push_back(hash);
+    op->Erase();
   }
 };
 

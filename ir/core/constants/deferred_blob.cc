@@ -100,7 +100,7 @@ Attribute DeferredElements(Context& context, Type type,
   TENON_CHECK(type.is_static());
   TENON_CHECK(deferred->size() == static_cast<size_t>(type.num_elements()) * SizeOf(type.dtype()));
   TENON_CHECK(deferred->size() > Attribute::kInlineBytes);
-  ContextImpl& impl = context.impl();
+  ContextImpl& impl = ImplOf(context);
   const AttributeStorage* storage = impl.attributes.CreateUnique([&](AttributeStorage& s) {
     s.context = &context;
     s.kind = Attribute::Kind::kElements;

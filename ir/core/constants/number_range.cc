@@ -79,7 +79,7 @@ NumberRange RangeOf(Attribute elements) {
     if (elements.type().num_elements() == 0) return {};
     return RangeOfBytes(dtype, elements.raw_bytes());
   }
-  ContextImpl& impl = elements.context().impl();
+  ContextImpl& impl = ImplOf(elements.context());
   {
     std::lock_guard<std::mutex> lock(impl.range_mutex);
     const auto known = impl.ranges.find(storage);

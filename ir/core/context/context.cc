@@ -149,7 +149,7 @@ bool Same(const OpDef& a, const OpDef& b) {
 }
 
 void Add(OpDef def, Context& context) {
-  ContextImpl& impl = context.impl();
+  ContextImpl& impl = ImplOf(context);
   const OpInfo* info = &impl.op_infos.emplace_back(&context, std::move(def));
   impl.ops_by_id.Insert(info);
   impl.ops_by_name.emplace(std::string(info->name()), info);
@@ -180,7 +180,7 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
 }
 
 absl::Status DeclareOp(OpDef def, Context& context) {
-  ContextImpl& impl = context.impl();
+  ContextImpl& impl = ImplOf(context);
   Dialect dialect;
   dialect.name = def.name.substr(0, def.name.find('.'));
   const bool declared = impl.declared_dialects.contains(dialect.name);
@@ -214,7 +214,7 @@ absl::Status DeclareOp(OpDef def, Context& context) {
 }
 
 bool IsDeclared(const OpInfo& op) {
-  return op.is_registered() && op.context().impl().declared_dialects.contains(op.dialect());
+  return op.is_registered() && ImplOf(op.context()).declared_dialects.contains(op.dialect());
 }
 
 bool Context::HasDialect(std::string_view name) const {
@@ -293,13 +293,13 @@ void Context::ReleaseUnusedBlobs() {
 }
 
 KeepUnusedBlobs::KeepUnusedBlobs(Context& context) : context_(context) {
-  std::lock_guard<std::mutex> lock(context.impl().blob_mutex);
-  epoch_ = ++context.impl().blob_epoch;
-  context.impl().blob_keepers.insert(epoch_);
+  std::lock_guard<std::mutex> lock(ImplOf(context).blob_mutex);
+  epoch_ = ++ImplOf(context).blob_epoch;
+  ImplOf(context).blob_keepers.insert(epoch_);
 }
 
 KeepUnusedBlobs::~KeepUnusedBlobs() {
-  ContextImpl& impl = context_.impl();
+  ContextImpl& impl = ImplOf(context_);
   std::lock_guard<std::mutex> lock(impl.blob_mutex);
   impl.blob_keepers.erase(epoch_);
   if (impl.release_waits) impl.ReleaseUnusedBlobs();

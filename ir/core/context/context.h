@@ -74,10 +74,9 @@ class Context {
   // Bytes of all operations that exist.
   size_t op_bytes_in_use() const;
 
-  // For ir/core only.
-  ContextImpl& impl() const { return *impl_; }
-
  private:
+  friend ContextImpl& ImplOf(const Context& context);  // context_impl.h
+
   std::unique_ptr<ContextImpl> impl_;
 };
 

@@ -4,10 +4,10 @@
 
 namespace tenon {
 
-ContextIdentity::ContextIdentity(const Context& context) : identity_(context.impl().identity) {}
+ContextIdentity::ContextIdentity(const Context& context) : identity_(ImplOf(context).identity) {}
 
 bool ContextIdentity::IsOf(const Context& context) const {
-  return identity_.lock() == context.impl().identity;
+  return identity_.lock() == ImplOf(context).identity;
 }
 
 }  // namespace tenon

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "ir/base/limits.h"
 #include "ir/core/constants/deferred_blob.h"
@@ -175,8 +176,22 @@ struct ContextImpl {
   std::mutex range_mutex;
   absl::flat_hash_map<const AttributeStorage*, NumberRange> ranges;
 
-  std::mutex discardable_mutex;
-  absl::flat_hash_map<const Operation*, Attribute> discardable;
+  // Discardable attributes, shared out so that threads seldom wait for each other.
+  struct DiscardableShard {
+    std::mutex mutex;
+    absl::flat_hash_map<const Operation*, Attribute> attrs;
+  };
+  std::array<DiscardableShard, 64> discardable;
+  DiscardableShard& DiscardableOf(const Operation* op) {
+    return discardable[absl::HashOf(op) % discardable.size()];
+  }
+
+  // Symbols of large tables (symbol_table.h), as they were when `symbol_epoch` was
+  // `indexed_symbol_epoch`. The epoch ends with every change of a symbol or of a table.
+  std::atomic<uint64_t> symbol_epoch = 0;
+  std::mutex symbol_mutex;
+  uint64_t indexed_symbol_epoch = 0;
+  absl::flat_hash_map<const Operation*, absl::flat_hash_map<std::string_view, Operation*>> symbols;
 
   // Written during registration only.
   std::map<std::string, std::string, std::less<>> dialects;  // name, summary
@@ -198,6 +213,14 @@ struct ContextImpl {
   std::array<Type, kNumDTypes> scalars;
   Identifier segment_sizes;
 };
+
+// What `context` holds, for the files of ir/core.
+inline ContextImpl& ImplOf(const Context& context) { return *context.impl_; }
+
+// Says that a symbol or a table of symbols came, went or got another name. Thread-safe.
+inline void EndSymbolEpoch(const Context& context) {
+  ImplOf(context).symbol_epoch.fetch_add(1, std::memory_order_relaxed);
+}
 
 // TypeConstraint::Accepts, inlined for code that checks every value of every op.
 inline bool AcceptsType(const TypeConstraint& constraint, Type type) {

@@ -70,7 +70,7 @@ std::string FactorsText(const DimTerm& term) {
 DimExpr Intern(Context& context, DimKind kind, std::string text,
                const std::function<void(DimExprStorage&)>& fill) {
   const std::string key = fmt::format("{}{}", static_cast<int>(kind), text);
-  return DimExpr(context.impl().dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
+  return DimExpr(ImplOf(context).dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
     s.context = &context;
     s.kind = kind;
     s.text = std::move(text);
@@ -168,7 +168,7 @@ DimExpr FromTerm(Context& context, const DimTerm& term) {
 }  // namespace dims
 
 DimExpr DimExpr::Constant(Context& context, int64_t value) {
-  const auto& small = context.impl().small_dims;
+  const auto& small = ImplOf(context).small_dims;
   if (value >= 0 && value < static_cast<int64_t>(small.size()) && small[value]) return small[value];
   // The key that Intern makes of the text, without memory of its own.
   static_assert(static_cast<int>(DimKind::kConstant) < 10);
@@ -176,7 +176,7 @@ DimExpr DimExpr::Constant(Context& context, int64_t value) {
   buffer[0] = static_cast<char>('0' + static_cast<int>(DimKind::kConstant));
   const char* const end = std::to_chars(&buffer[1], buffer.data() + buffer.size(), value).ptr;
   const std::string_view key(buffer.data(), static_cast<size_t>(end - buffer.data()));
-  return DimExpr(context.impl().dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
+  return DimExpr(ImplOf(context).dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
     s.context = &context;
     s.kind = DimKind::kConstant;
     s.text = key.substr(1);
@@ -193,7 +193,7 @@ DimExpr DimExpr::Symbol(Context& context, std::string_view name) {
 }
 
 DimExpr DimExpr::Unknown(Context& context) {
-  if (context.impl().unknown_dim) return context.impl().unknown_dim;
+  if (ImplOf(context).unknown_dim) return ImplOf(context).unknown_dim;
   return Intern(context, DimKind::kUnknown, "?", [](DimExprStorage&) {});
 }
 
