@@ -17,18 +17,19 @@ import summarize_tests  # noqa: E402
 # What its cases do is in their names: each process of it writes the cases that it runs into a file.
 PROGRAM = '''#!/usr/bin/env python3
 import os, sys, time
-names = os.environ["CASES"].split()
+variables = os.environ
+names = variables["CASES"].split()
 filters = [a.split("=", 1)[1].split(":") for a in sys.argv if a.startswith("--gtest_filter=")]
 if filters:
     names = [name for name in names if name in filters[0]]
-total = int(os.environ.get("GTEST_TOTAL_SHARDS", 1))
-names = names[int(os.environ.get("GTEST_SHARD_INDEX", 0))::total]
+total = int(variables.get("GTEST_TOTAL_SHARDS", 1))
+names = names[int(variables.get("GTEST_SHARD_INDEX", 0))::total]
 if "--gtest_list_tests" in sys.argv:
     for name in names:
         suite, case = name.split(".")
         print(suite + ".\\n  " + case + "  # GetParam() = 3")
     sys.exit(0)
-open(os.environ["LOG"], "a").write(" ".join(names) + "\\n")
+open(variables["LOG"], "a").write(" ".join(names) + "\\n")
 failed = leaked = False
 print("Running main() from gtest_main.cc")
 for name in names:
