@@ -189,6 +189,17 @@ class Checker {
                         Name(dtype), text()));
         return true;
       }
+      // Nor do rules say that an operation computes with floats only.
+      const bool reads_empty =
+          std::any_of(instance->arguments.begin(), instance->arguments.end(),
+                      [](const Numbers& numbers) { return numbers.values.empty(); });
+      if (refused.for_operands && IsFloat(dtype) && !reads_empty) {
+        report_.verdict = CheckReport::Verdict::kWrong;
+        report_.failures.push_back(
+            fmt::format("the result cannot be made, so a condition is missing ({}) in {}:\n{}",
+                        refused.why, Name(dtype), text()));
+        return true;
+      }
       return false;
     }
     auto after = EvaluatePlain(*instance, evaluator_);

@@ -31,7 +31,7 @@ struct [[nodiscard]] CheckReport {
   enum class Verdict : uint8_t {
     kUnchecked,  // too few programs match, or none can be run
     kInvalid,    // the rule does not compile
-    kWrong,      // a program gets another result, or rewriting does not end
+    kWrong,      // a program gets another result or none, or rewriting does not end
     kRight,      // all programs that match get the right results
   };
   // How often one alternative was matched.

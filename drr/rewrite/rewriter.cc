@@ -78,10 +78,10 @@ class Application {
     }
     if (reason.empty()) reason = CheckResults();
     if (reason.empty() && commit) {
-      return {false, "", Commit()};
+      return {false, false, "", Commit()};
     }
     for (size_t i = made_.size(); i-- > 0;) made_[i]->Erase();
-    return {for_shapes_, reason, ""};
+    return {for_shapes_, for_operands_, reason, ""};
   }
 
  private:
@@ -115,6 +115,7 @@ class Application {
   std::vector<Type> types_;  // of the results
   std::string error_;
   bool for_shapes_ = false;
+  bool for_operands_ = false;
 };
 
 // Of all that was matched, the operation at the root last.
@@ -257,7 +258,10 @@ std::string Application::BuildOp(uint16_t n) {
   ResultTypes types;
   absl::Status status =
       InferResultTypes(*node.info, location_, std::span<const Value>(operands), slots, types);
-  if (!status.ok()) return std::string(status.message());
+  if (!status.ok()) {
+    for_operands_ = true;
+    return std::string(status.message());
+  }
   Operation* op = Operation::Create(*node.info, location_, types, operands, slots);
   placement_.before()->block()->Insert(op, placement_.before());
   made_.push_back(op);

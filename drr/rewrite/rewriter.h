@@ -30,6 +30,8 @@ struct RewriteQueries {
 struct Refusal {
   // True if the result differs in rank or extents from what it replaces.
   bool for_shapes = false;
+  // True if an operation of the result refuses the operands or attributes that the rule gives it.
+  bool for_operands = false;
   std::string why;
   // Of an application: what the rule says that it lowers, and does not. Only with
   // RewriteQueries::measure.

@@ -92,6 +92,12 @@ Rule JoinScale(const char* name, bool divides, const char* file = __builtin_FILE
       .Lowers(OpsBefore({"ten.reshape"}, {"ten.mul", "ten.div"}));
 }
 
+// Scores of the extent 1 broadcast to what is added: the sum has other extents than they have.
+Condition IsNoLarger(const Dim& added, const Dim& scores) {
+  return If("what is added is no larger than the scores",
+            Condition(IsNotNumber(scores, 1)) || Compare(added, "==", 1));
+}
+
 Rule JoinSum(const char* name, bool joined, const char* file = __builtin_FILE(),
              int line = __builtin_LINE()) {
   Scores s;
@@ -103,6 +109,7 @@ Rule JoinSum(const char* name, bool joined, const char* file = __builtin_FILE(),
       .Match(Add(Reshape(s.scaled, {.shape = {B * H, S, T}}), m))
       .Where(IsScaledModerately(s) && ShapeIs(s.product, {B, H, S, T}))
       .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
+      .Where(IsNoLarger(P, S) && IsNoLarger(Q, T))
       .Replace(Reshape(Add(s.scaled, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m),
                        {.shape = {B * H, S, T}}))
       .Lowers("views before sums");
@@ -171,11 +178,12 @@ Rule WindowMask() {
   Scores s;
   Val m("m");
   Dim A("A"), W("W"), H("H"), S("S"), T("T"), one(1);
-  Val view = Reshape(s.sum, {.shape = {A, W, H, S, T}});
+  Val view = Reshape(s.sum, {.shape = {A, W, H, S, T}}), sum = Add(view, m);
   return Rule("scores-of-windows")
       .Summary("a mask for each window is added to scores whose windows are batches")
-      .Match(Add(view, m))
+      .Match(sum)
       .Where(IsScaledModerately(s) && ShapeIs(s.product, {A * W, H, S, T}))
+      .Where(ShapeIs(sum, {A, W, H, S, T}))
       .Where(If("the mask has at most five axes", RankOf(m) <= 5))
       .Replace(Reshape(Add(s.sum, Reshape(Expand(m, {.shape = {A, W, one, one, one}}),
                                           {.shape = JoinWindows(m, A, W)})),

@@ -14,8 +14,9 @@ if(TENON_ENABLE_CUDA)
   # CMake 3.25 does not know that nvcc takes C++20.
   target_compile_options(tenon_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>")
   if(TENON_DEVELOPER_MODE)
+    # What the assembler says of each kernel ends in build.log, which tools/lint/check_device_code reads.
     target_compile_options(tenon_cuda PRIVATE
-      "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror>")
+      "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Werror;-Xptxas=-v>")
   endif()
   target_include_directories(tenon_cuda PRIVATE "${PROJECT_SOURCE_DIR}" "${TENON_GENERATED_DIR}")
   target_link_libraries(tenon_cuda PRIVATE CUDA::cudart_static CUDA::cublasLt)

@@ -4,6 +4,9 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import subprocess
+import sys
+import tempfile
 import unittest
 
 PATH = str(pathlib.Path(__file__).resolve().parent / "check_device_code")
@@ -22,6 +25,40 @@ ptxas info    : Function properties for _Z1bPf
     80 bytes stack frame, 60 bytes spill stores, 40 bytes spill loads
 ptxas info    : Used 255 registers, used 0 barriers
 """
+
+
+LOG = """[1/3] Building CXX object CMakeFiles/tenon_cuda.dir/Unity/unity_0_cxx.cxx.o
+note: not of a kernel
+[2/3] Building CUDA object CMakeFiles/tenon_cuda.dir/kernels/gpu/a.cu.o
+""" + OUTPUT.replace("'sm_90'", "'sm_80'", 1) + """[3/3] Linking CXX shared module lib/libtenon_cuda.so
+warning of the linker
+"""
+
+
+class LogTest(unittest.TestCase):
+    def test_reads_what_was_printed_for_each_source(self):
+        outputs = check.outputs_in(LOG)
+        self.assertEqual(list(outputs), ["a.cu"])
+        self.assertEqual([row[:2] for row in check.parse(outputs["a.cu"])], [("_Z1aPf", "sm_80"), ("_Z1bPf", "sm_90")])
+
+    def run_on(self, *arguments):
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as file:
+            file.write(LOG)
+            file.flush()
+            return subprocess.run([sys.executable, "-B", PATH, "--log", file.name, *arguments], capture_output=True, text=True)
+
+    def test_findings_are_told_by_architecture(self):
+        done = self.run_on("--arch", "sm_80", "a.cu")
+        self.assertEqual((done.returncode, done.stdout), (0, "check_device_code: 1 kernels, 0 findings\n"))
+        done = self.run_on("--arch", "sm_90", "a.cu")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("for sm_90: spills 100 bytes of registers\n", done.stdout)
+
+    def test_a_file_that_was_not_built_is_a_finding(self):
+        for arguments in (("--arch", "sm_100", "a.cu"), ("--arch", "sm_90", "b.cu")):
+            done = self.run_on(*arguments)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("expected the log of a build from nothing", done.stdout)
 
 
 class ParseTest(unittest.TestCase):

@@ -82,7 +82,8 @@ absl::Status ReadSequence(const FileBytes& file, std::span<const std::byte> mess
       status = ReadSequence(file, bytes, false, sequence);
       sequence.name = name;
     } else {
-      status = absl::UnimplementedError("has elements that are no tensors");
+      status = absl::UnimplementedError(
+          "has elements that are no tensors (expected a sequence of tensors)");
     }
   });
   if (!status.ok() || whole) return status;
