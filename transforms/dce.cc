@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "ir/core/block.h"
 #include "ir/core/defined_dims.h"
-#include "ir/dialect/ctl.h"
+#include "ir/core/op_interfaces.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -40,7 +40,7 @@ class Dce : public Pass {
         previous = op->prev();
         for (unsigned r = 0; r < op->num_regions(); ++r) removed += Sweep(op->region(r));
         if (op->has_uses() || op->Has(Trait::kTerminator) || op->Has(Trait::kSymbol)) continue;
-        if (op->num_regions() > 0 && !IsStructuredControl(*op)) continue;
+        if (op->num_regions() > 0 && !RunsItsRegions(*op)) continue;
         const Effects effects = EffectsOf(*op);
         if (effects.writes || effects.random || IsNamed(*op)) continue;
         op->Erase();

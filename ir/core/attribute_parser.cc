@@ -49,6 +49,12 @@ bool AsmParser::ParseAttributeUncounted(Attribute& attribute) {
         Advance();
         return true;
       }
+      if (AtKeyword("affine_map") || AtKeyword("affine_set") || AtKeyword("strided")) {
+        std::string text;
+        if (!ParseBuiltinText(text)) return false;
+        attribute = Attribute::Opaque(context_, text);
+        return true;
+      }
       if (ConsumeKeyword("array")) return ParseDenseArray(attribute);
       if (ConsumeKeyword("dense")) return ParseDense(attribute);
       if (ConsumeKeyword("dense_resource")) return ParseDenseResource(attribute);
@@ -286,8 +292,9 @@ bool AsmParser::ParseExtendedAttribute(Attribute& attribute) {
   if (text.find_first_of(".<") == std::string_view::npos) {
     return ErrorAt(at, fmt::format("undefined attribute alias '{}'", text));
   }
-  if (!CheckDialect(at, text, "attribute")) return false;
-  attribute = Attribute::Opaque(context_, text);
+  std::string whole;
+  if (!CheckDialect(at, text, "attribute") || !ExpandAliases(at, text, false, whole)) return false;
+  attribute = Attribute::Opaque(context_, whole);
   return true;
 }
 

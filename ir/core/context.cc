@@ -111,6 +111,13 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
     const std::string message = CheckAttribute(attr, *value);
     if (!message.empty()) return Wrong("default of op '{}': {}", def.name, message);
   }
+  const bool constant = (def.traits & static_cast<uint32_t>(Trait::kConstantLike)) != 0;
+  if (constant && (def.attrs.empty() || def.results.size() != 1)) {
+    return Wrong(
+        "op '{}' is ConstantLike with {} attributes and {} results (expected an attribute "
+        "for the value, and 1 result)",
+        def.name, def.attrs.size(), def.results.size());
+  }
   const auto is_flexible = [](const OperandDef& group) { return group.arity != Arity::kSingle; };
   const auto early = std::find_if(def.results.begin(), def.results.end(), is_flexible);
   if (early != def.results.end() && std::next(early) != def.results.end()) {
@@ -145,7 +152,8 @@ bool Same(const OpDef& a, const OpDef& b) {
          std::equal(a.results.begin(), a.results.end(), b.results.begin(), b.results.end(), same) &&
          std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(), same) &&
          a.regions == b.regions && a.successors.size() == b.successors.size() &&
-         a.traits == b.traits && a.infer == b.infer && a.verify == b.verify && a.fold == b.fold;
+         a.traits == b.traits && a.infer == b.infer && a.verify == b.verify && a.fold == b.fold &&
+         a.interfaces == b.interfaces;
 }
 
 void Add(OpDef def, Context& context) {
@@ -174,6 +182,8 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
     return absl::AlreadyExistsError(
         fmt::format("op '{}' has the same name or hash as '{}'", def.name, at->second));
   }
+  if (dialect.make_constant != nullptr)
+    impl_->make_constant.emplace(dialect.name, std::move(dialect.make_constant));
   impl_->dialects.emplace(std::move(dialect.name), std::move(dialect.summary));
   for (OpDef& def : dialect.ops) Add(std::move(def), *this);
   return absl::OkStatus();

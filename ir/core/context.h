@@ -16,11 +16,21 @@ namespace tenon {
 
 struct ContextImpl;
 
+class OpBuilder;
+
+// Creates an op of a dialect, at the insertion point of `builder`, whose only result is the
+// constant `value` of type `type`. Returns null if the dialect has no such constant, and creates
+// nothing then. Must be thread-safe.
+using MakeConstantFn =
+    Hook<Operation*(OpBuilder& builder, Attribute value, Type type, Location location)>;
+
 // A named group of op definitions, as passed to Context::RegisterDialect.
 struct Dialect {
   std::string name;        // a prefix of the op names: "ten" for "ten.add"
   std::string summary;     // one sentence for people
   std::vector<OpDef> ops;  // in any order
+  // Makes the constants into which ops of the dialect fold. Null: core.constant, if it fits.
+  MakeConstantFn make_constant = {};
 };
 
 // Owns dialects, interned types, attributes and dimensions, locations, and the memory of

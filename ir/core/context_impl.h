@@ -179,8 +179,9 @@ struct ContextImpl {
   absl::flat_hash_map<const Operation*, Attribute> discardable;
 
   // Written during registration only.
-  std::map<std::string, std::string, std::less<>> dialects;  // name, summary
-  std::set<std::string, std::less<>> declared_dialects;      // those that DeclareOp has made
+  std::map<std::string, std::string, std::less<>> dialects;          // name, summary
+  std::map<std::string, MakeConstantFn, std::less<>> make_constant;  // of dialects that have one
+  std::set<std::string, std::less<>> declared_dialects;  // those that DeclareOp has made
   std::deque<OpInfo> op_infos;
   OpTable ops_by_id;
   std::map<std::string, const OpInfo*, std::less<>> ops_by_name;
