@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,6 +17,7 @@
 #include "ir/core/constant.h"
 #include "ir/core/context.h"
 #include "ir/core/diagnostic.h"
+#include "ir/core/dialect_types.h"
 #include "ir/core/op_interfaces.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
@@ -118,6 +121,31 @@ OpDef Next() {
   return def;
 }
 
+// !acme.ledger<currency>: a type with a parameter.
+ParametricDef Ledger(const std::shared_ptr<const Rates>& rates) {
+  ParametricDef def;
+  def.name = "acme.ledger";
+  def.summary = "A list of payments in one currency";
+  def.parameters = {{"currency", AttrType::kStr, /*required=*/true, {}, {}}};
+  def.verify = [rates](std::span<const Attribute> parameters) {
+    const std::string_view currency = parameters[0].str();
+    if (rates->contains(currency)) return absl::OkStatus();
+    return absl::InvalidArgumentError(fmt::format("no rate for '{}'", currency));
+  };
+  return def;
+}
+
+// acme.book(ledger, x): writes x into a ledger.
+OpDef Book() {
+  OpDef def;
+  def.name = "acme.book";
+  def.summary = "Writes an amount into a ledger";
+  def.operands = {{"ledger", Arity::kSingle, DialectTypeOf("acme.ledger")},
+                  {"x", Arity::kSingle, TensorOf({DType::kF64})}};
+  def.traits = TraitBits({Trait::kWritesMemory});
+  return def;
+}
+
 // Makes acme.amount of a float attribute.
 Operation* MakeAmount(OpBuilder& builder, Attribute value, Type type, Location location) {
   if (value.kind() != Attribute::Kind::kFloat) return nullptr;
@@ -126,16 +154,19 @@ Operation* MakeAmount(OpBuilder& builder, Attribute value, Type type, Location l
 }
 
 Dialect AcmeDialect(const std::shared_ptr<const Rates>& rates) {
-  Dialect dialect{"acme", "Money", {Amount(), Convert(rates), Log(), Twice(), Next()}};
+  Dialect dialect{"acme", "Money", {Amount(), Convert(rates), Log(), Twice(), Next(), Book()}};
   dialect.make_constant = MakeAmount;
+  dialect.types = {Ledger(rates)};
   return dialect;
 }
 
 constexpr char kProgram[] = R"(
-func.func() <{function_type = () -> tensor<f64>, sym_name = "main"}> ({
+func.func() <{function_type = (!acme.ledger<"EUR">) -> tensor<f64>, sym_name = "main"}> ({
+^bb0(%ledger: !acme.ledger<"EUR">):
   %0 = acme.amount() <{value = 100.0}> : () -> tensor<f64>
   %1 = acme.convert(%0) <{currency = "EUR"}> : (tensor<f64>) -> tensor<f64>
   acme.log(%1) : (tensor<f64>) -> ()
+  acme.book(%ledger, %1) : (!acme.ledger<"EUR">, tensor<f64>) -> ()
   acme.log(%0) <{quiet}> : (tensor<f64>) -> ()
   %2 = acme.twice(%0) ({
   ^bb0(%x: tensor<f64>):
@@ -174,7 +205,12 @@ absl::Status Run() {
   TENON_RETURN_IF_ERROR(RunPass(DcePassInfo(), function));
   TENON_RETURN_IF_ERROR(Verify(module.get()));
   std::printf("%s", Print(*module).c_str());
+  const Type ledger = function->region().front().argument(0).type();
+  std::printf("%s of %s\n", std::string(DialectNameOf(ledger)).c_str(),
+              std::string(ParametersOf(ledger)[0].str()).c_str());
 
+  const absl::Status no_type = ParseType(context, "!acme.ledger<1.5>").status();
+  std::printf("status: %s\n", std::string(no_type.message()).c_str());
   const absl::Status wrong = ParseModule(context, R"(
 func.func() <{function_type = (tensor<f64>) -> tensor<f64>, sym_name = "main"}> ({
 ^bb0(%x: tensor<f64>):

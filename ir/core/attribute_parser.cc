@@ -6,6 +6,8 @@
 
 #include "fmt/format.h"
 #include "ir/core/asm_parser.h"
+#include "ir/core/context_impl.h"
+#include "ir/core/dialect_types.h"
 
 namespace tenon {
 
@@ -287,6 +289,14 @@ bool AsmParser::ParseExtendedAttribute(Attribute& attribute) {
     return true;
   }
   if (token_.text == "#core.dims") return ParseDims(attribute);
+  if (context_.impl().dialect_attributes.contains(name)) {
+    std::vector<Attribute> parameters;
+    if (!ParseParameters(parameters)) return false;
+    const absl::StatusOr<Attribute> made = MakeDialectAttribute(context_, name, parameters);
+    if (!made.ok()) return ErrorAt(at, std::string(made.status().message()));
+    attribute = *made;
+    return true;
+  }
   std::string_view text;
   if (!ParseDialectSymbol(text)) return false;
   if (text.find_first_of(".<") == std::string_view::npos) {

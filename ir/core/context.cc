@@ -133,9 +133,40 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
       def.name, flexible);
 }
 
+// Adds types or attributes of a dialect to `to`.
+absl::Status AddDefs(Context& context, const Dialect& dialect, const char* what,
+                     const std::vector<ParametricDef>& defs, DialectDefs& to) {
+  for (const ParametricDef& def : defs) {
+    if (!IsDottedName(def.name) ||
+        std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".")
+      return Wrong("{} '{}' does not belong to dialect '{}'", what, def.name, dialect.name);
+    RegisteredDef registered{def, {}};
+    for (const AttrDef& parameter : def.parameters) {
+      Attribute value;
+      if (!parameter.default_text.empty()) {
+        const absl::StatusOr<Attribute> parsed = ParseAttribute(context, parameter.default_text);
+        if (!parsed.ok() || !CheckAttribute(parameter, *parsed).empty()) {
+          return Wrong("the default of parameter '{}' of '{}' does not fit: {}", parameter.name,
+                       def.name, parameter.default_text);
+        }
+        value = *parsed;
+      }
+      if (!value && !registered.defaults.empty() && registered.defaults.back()) {
+        return Wrong("parameter '{}' of '{}' has no default, but the one before it has",
+                     parameter.name, def.name);
+      }
+      registered.defaults.push_back(value);
+    }
+    if (!to.emplace(def.name, std::move(registered)).second)
+      return absl::AlreadyExistsError(fmt::format("{} '{}' is defined twice", what, def.name));
+  }
+  return absl::OkStatus();
+}
+
 bool Same(const OperandDef& a, const OperandDef& b) {
   return a.name == b.name && a.arity == b.arity && a.constraint.any == b.constraint.any &&
          a.constraint.dtypes == b.constraint.dtypes &&
+         a.constraint.dialect_type == b.constraint.dialect_type &&
          a.constraint.scalar_i1 == b.constraint.scalar_i1;
 }
 
@@ -182,6 +213,11 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
     return absl::AlreadyExistsError(
         fmt::format("op '{}' has the same name or hash as '{}'", def.name, at->second));
   }
+  DialectDefs types, attributes;
+  TENON_RETURN_IF_ERROR(AddDefs(*this, dialect, "type", dialect.types, types));
+  TENON_RETURN_IF_ERROR(AddDefs(*this, dialect, "attribute", dialect.attributes, attributes));
+  impl_->dialect_types.merge(types);
+  impl_->dialect_attributes.merge(attributes);
   if (dialect.make_constant != nullptr)
     impl_->make_constant.emplace(dialect.name, std::move(dialect.make_constant));
   impl_->dialects.emplace(std::move(dialect.name), std::move(dialect.summary));

@@ -55,10 +55,11 @@ enum class Trait : uint32_t {
 
 // The types that an operand or result may have.
 struct TypeConstraint {
-  bool any = false;         // any type
-  uint32_t dtypes = 0;      // tensors of these element types: bit i stands for DType(i)
-  bool scalar_i1 = false;   // only the scalar type i1
-  std::string description;  // for messages, such as "tensor of f16, bf16, f32 or f64"
+  bool any = false;               // any type
+  uint32_t dtypes = 0;            // tensors of these element types: bit i stands for DType(i)
+  bool scalar_i1 = false;         // only the scalar type i1
+  std::string dialect_type = {};  // only this type of a dialect: "acme.money"; empty: none
+  std::string description;        // for messages, such as "tensor of f16, bf16, f32 or f64"
   // True for a type that fits. `dtypes` also accepts unranked tensors.
   bool Accepts(Type type) const;
 };

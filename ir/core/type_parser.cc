@@ -4,6 +4,8 @@
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
 #include "ir/core/asm_parser.h"
+#include "ir/core/context_impl.h"
+#include "ir/core/dialect_types.h"
 #include "ir/core/limits.h"
 
 namespace tenon {
@@ -253,6 +255,14 @@ bool AsmParser::ParseExtendedType(Type& type) {
     Advance();
     return true;
   }
+  if (context_.impl().dialect_types.contains(name)) {
+    std::vector<Attribute> parameters;
+    if (!ParseParameters(parameters)) return false;
+    const absl::StatusOr<Type> made = MakeDialectType(context_, name, parameters);
+    if (!made.ok()) return ErrorAt(at, std::string(made.status().message()));
+    type = *made;
+    return true;
+  }
   std::string_view text;
   if (!ParseDialectSymbol(text)) return false;
   if (text.find_first_of(".<") == std::string_view::npos) {
@@ -272,6 +282,18 @@ bool AsmParser::ParseDialectSymbol(std::string_view& text) {
     end = lexer_.position();
   }
   text = lexer_.text().substr(begin, end - begin);
+  Advance();
+  return true;
+}
+
+bool AsmParser::ParseParameters(std::vector<Attribute>& parameters) {
+  Advance();
+  if (!Consume(TokenKind::kLess)) return true;
+  while (!At(TokenKind::kGreater)) {
+    if (!parameters.empty() && !Expect(TokenKind::kComma, "',' or '>' behind a parameter"))
+      return false;
+    if (!ParseAttribute(parameters.emplace_back())) return false;
+  }
   Advance();
   return true;
 }
