@@ -44,6 +44,16 @@ void RewriteObservers::StepEnds() {
   for (RewriteObserver* one : all_) one->StepEnds();
 }
 
+bool AskForStep(PassContext& context, RewriteStep& step) {
+  step.number = context.steps + 1;
+  return !context.allow_rewrite || context.allow_rewrite(step);
+}
+
+void StartStep(PassContext& context, const RewriteStep& step) {
+  ++context.steps;
+  if (context.observer != nullptr) context.observer->StepBegins(step);
+}
+
 bool BeginStep(PassContext& context, RewriteStep step) {
   step.number = ++context.steps;
   Operation* const alone = const_cast<Operation*>(step.op);

@@ -18,7 +18,7 @@ namespace tenon {
 struct RewriteStep {
   // What makes the change.
   enum class Kind : uint8_t {
-    kRule,  // an application of a rule
+    kRule,  // an application of a rule or of a pattern (rewrite_pattern.h)
     kFold,  // an op that is replaced by a constant or by an existing value
     kPass,  // all that a pass of PassSteps::kOne does to one op
   };
@@ -72,6 +72,10 @@ class RewriteObservers : public RewriteObserver {
   std::vector<RewriteObserver*> all_;
 };
 
+// Asks for leave to make `step`, as the next one, and sets its number. Does not count it.
+bool AskForStep(PassContext& context, RewriteStep& step);
+// Counts a step for which there is leave, and tells the observer that it begins.
+void StartStep(PassContext& context, const RewriteStep& step);
 // Counts the step and asks for leave to make it. The caller makes the step if this returns true,
 // and then calls EndStep.
 bool BeginStep(PassContext& context, RewriteStep step);

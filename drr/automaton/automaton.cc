@@ -6,6 +6,7 @@
 #include <compare>
 
 #include "drr/match/same_number.h"
+#include "ir/core/constant.h"
 
 namespace tenon::drr {
 
@@ -92,8 +93,8 @@ bool Automaton::Ask(const Test& test, Scratch& scratch, uint64_t& key) const {
 
 void Automaton::FollowNumber(const State& state, const Operation* constant,
                              Scratch& scratch) const {
-  const Attribute elements = constant->slot(0);
-  if (!elements || elements.kind() != Attribute::Kind::kElements) return;
+  const Attribute elements = ConstantElementsOf(constant);
+  if (!elements) return;
   if (!elements.is_splat() && elements.type().num_elements() != 1) return;
   const double got = elements.ElementAsDouble(0);
   const DType dtype = elements.type().dtype();

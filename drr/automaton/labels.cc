@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "ir/core/constant.h"
+
 namespace tenon::drr {
 namespace {
 
@@ -22,8 +24,8 @@ constexpr auto kFactors = [] {
 
 // The elements of a constant whose elements are one number; null for others.
 Attribute NumberOf(const Operation& op) {
-  const Attribute elements = op.num_slots() > 0 ? op.slot(0) : Attribute();
-  if (!elements || elements.kind() != Attribute::Kind::kElements) return {};
+  const Attribute elements = ConstantElementsOf(&op);
+  if (!elements) return {};
   return elements.is_splat() || elements.type().num_elements() == 1 ? elements : Attribute();
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/constant.h"
 #include "ir/core/context/context.h"
 #include "ir/core/context/diagnostic.h"
 #include "ir/core/verify/verifier.h"
@@ -146,7 +147,7 @@ class Mutator {
   bool ChangeConstant() {
     if (constants_.empty()) return false;
     Operation* op = One(constants_);
-    const Attribute old = op->slot(0);
+    const Attribute old = ConstantValueOf(op);
     const Type type = op->result().type();
     const int64_t size = type.num_elements();
     const size_t width = SizeOf(type.dtype());

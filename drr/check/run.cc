@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
+#include "ir/core/constant.h"
 #include "ir/core/context/context.h"
 
 namespace tenon::drr {
@@ -82,9 +83,9 @@ absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& 
       break;
     }
     if (op.Has(Trait::kConstantLike)) {
-      values[op.result().impl()] = op.slot(0);
+      values[op.result().impl()] = ConstantValueOf(&op);
       constant[op.result().impl()] = true;
-      run.constants.push_back(op.slot(0));
+      run.constants.push_back(ConstantValueOf(&op));
       continue;
     }
     TENON_ASSIGN_OR_RETURN(std::vector<Attribute> made, evaluator.Evaluate(op, operands));

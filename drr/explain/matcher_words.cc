@@ -4,6 +4,7 @@
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "ir/base/shown_text.h"
+#include "ir/core/constant.h"
 #include "ir/core/location.h"
 
 namespace tenon::drr {
@@ -38,9 +39,8 @@ std::string Matcher::Describe(Value value) const {
   if (!value) return "nothing";
   if (Operation* op = value.defining_op()) {
     if (!op->Has(Trait::kConstantLike)) return DescribeOp(op);
-    Attribute elements = op->slot(0);
-    if (elements && elements.kind() == Attribute::Kind::kElements &&
-        (elements.is_splat() || elements.type().num_elements() == 1)) {
+    const Attribute elements = ConstantElementsOf(op);
+    if (elements && (elements.is_splat() || elements.type().num_elements() == 1)) {
       const double number = elements.ElementAsDouble(0);
       // The shortest text that means this number in its type.
       const std::string text = elements.type().dtype() == DType::kF64

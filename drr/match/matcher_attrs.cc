@@ -6,6 +6,7 @@
 #include "drr/match/matcher.h"
 #include "drr/match/same_number.h"
 #include "fmt/format.h"
+#include "ir/core/constant.h"
 
 namespace tenon::drr {
 namespace {
@@ -137,9 +138,8 @@ bool Matcher::MatchSplat(const Node& node, const Goal& goal) {
         number.kind == AttrNode::Kind::kVariable ? "a constant number as its" : "a constant of",
         drr::ToString(number));
   };
-  if (op == nullptr || !op->Has(Trait::kConstantLike)) return Fail(goal.parent, wanted);
-  Attribute elements = op->slot(0);
-  if (!elements || elements.kind() != Attribute::Kind::kElements) return Fail(goal.parent, wanted);
+  const Attribute elements = ConstantElementsOf(op);
+  if (!elements) return Fail(goal.parent, wanted);
   if (!elements.is_splat() && elements.type().num_elements() != 1) return Fail(goal.parent, wanted);
   if (goal.parent->Has(Trait::kElementwise) && !BroadcastsLikeScalar(goal.value, *goal.parent)) {
     return Fail(goal.parent, [&] {

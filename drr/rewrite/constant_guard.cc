@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "ir/core/constant.h"
 
 namespace tenon::drr {
 namespace {
@@ -149,10 +150,7 @@ Attribute ConstantGuard::Compute(const Operation& op, const Operands& operands) 
 Attribute ConstantGuard::ValueOf(Value value) {
   const Operation* op = value.defining_op();
   if (op == nullptr) return Attribute();
-  if (op->Has(Trait::kConstantLike)) {
-    const Attribute elements = op->slot(0);
-    return elements && elements.kind() == Attribute::Kind::kElements ? elements : Attribute();
-  }
+  if (op->Has(Trait::kConstantLike)) return ConstantElementsOf(op);
   for (const Known& known : known_)
     if (known.op == op) return known.value;
   Operands operands;

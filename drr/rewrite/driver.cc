@@ -1,210 +1,51 @@
 #include "drr/rewrite/driver.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/container/inlined_vector.h"
-#include "drr/automaton/automaton.h"
-#include "drr/automaton/labels.h"
-#include "drr/match/matcher.h"
-#include "drr/rewrite/rewriter.h"
+#include "drr/rewrite/driver_impl.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/context/diagnostic.h"
-#include "pass/rewrite_step.h"
+#include "ir/core/constant.h"
 #include "pass/rule_log.h"
 
 namespace tenon::drr {
-namespace {
-
-// Operations to visit again, first in first out, each at most once at a time.
-class Worklist {
- public:
-  void Push(Operation* op) {
-    if (position_.emplace(op, ops_.size()).second) ops_.push_back(op);
-  }
-  void Remove(Operation* op) {
-    if (position_.empty()) return;
-    auto it = position_.find(op);
-    if (it == position_.end()) return;
-    ops_[it->second] = nullptr;
-    position_.erase(it);
-  }
-  Operation* Pop() {
-    while (next_ < ops_.size()) {
-      Operation* op = ops_[next_++];
-      if (op == nullptr) continue;
-      position_.erase(op);
-      return op;
-    }
-    ops_.clear();
-    next_ = 0;
-    return nullptr;
-  }
-
- private:
-  std::vector<Operation*> ops_;
-  size_t next_ = 0;
-  absl::flat_hash_map<Operation*, size_t> position_;
-};
-
-class Driver : public RewriteListener {
- public:
-  Driver(const CompiledRules& rules, Operation* top, PassContext& context,
-         const DriverOptions& options)
-      : rules_(rules),
-        top_(top),
-        context_(context),
-        options_(options),
-        matcher_(top->context()),
-        other_matcher_(top->context()) {
-    matcher_.set_fast_math(context.fast_math);
-    other_matcher_.set_fast_math(context.fast_math);
-    scratch_.present = 0;
-    if (context.disabled_rules.empty()) return;
-    for (const Rule& rule : rules.list().rules())
-      disabled_.push_back(context.disabled_rules.contains(rule.name()));
-  }
-
-  absl::StatusOr<DriverResult> Run();
-
-  void Created(Operation* op) override {
-    if (context_.rule_log != nullptr) created_.push_back(op);
-    Changed();
-    erased_.erase(op);
-    Note(op);
-    if (context_.observer != nullptr) context_.observer->Created(op);
-    worklist_.Push(op);
-    for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
-  }
-  void Erasing(Operation* op) override {
-    Changed();
-    worklist_.Remove(op);
-    erased_.insert(op);
-    if (context_.observer != nullptr) context_.observer->Erasing(op);
-    // Fewer uses may open a match at the operands, or leave them dead.
-    for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
-  }
-  void Replaced(Value was, Value now) override {
-    Changed();
-    if (context_.observer != nullptr) context_.observer->Replaced(was, now);
-    for (OpOperand& use : was.uses()) worklist_.Push(use.owner());
-  }
-
- private:
-  void PushDefinition(Value value) {
-    if (Operation* op = value.defining_op()) worklist_.Push(op);
-  }
-  void Note(const Operation* op) {
-    const OpInfo*& noted = noted_[op->id() % noted_.size()];
-    if (noted == &op->info()) return;
-    noted = &op->info();
-    scratch_.present |= BitOf(op->id());
-    const NeededOps before = ops_;
-    rules_.list().Note(op->id(), ops_);
-    if (ops_ != before) labels_.reset();  // more rules may match
-  }
-  void Changed() {
-    if (labels_ != nullptr) labels_->Forget();
-  }
-  absl::StatusOr<bool> Visit(Operation* op);
-  bool Fold(Operation* op);
-  // Applies the first rule that matches at `op`. `above`: only rules of a higher benefit count.
-  absl::StatusOr<bool> TryRules(Operation* op, std::optional<int> above = std::nullopt);
-  // The rules that may match at `op`, in their order.
-  using Candidates = absl::InlinedVector<uint16_t, 32>;
-  Candidates CandidatesAt(Operation* op);
-  absl::StatusOr<Operation*> FindBetter(int benefit);
-  absl::Status CountSteps(uint16_t rule, Operation* op);
-  bool IsDisabled(uint16_t rule) const { return !disabled_.empty() && disabled_[rule]; }
-  // Whether someone counts steps: only rewrites that will be made are any.
-  bool HasSteps() const { return context_.allow_rewrite || context_.observer != nullptr; }
-  std::vector<std::string> MatchedNodes() const;
-  absl::Status CycleError() const;
-  absl::Status Error(Operation* op, std::string message) const {
-    if (options_.emit) return EmitError(op->context(), op->location(), std::move(message));
-    return absl::InvalidArgumentError(message);
-  }
-  absl::Status TooLong(Operation* op, const std::string& message) const {
-    const absl::Status status = Error(op, message);
-    return absl::ResourceExhaustedError(status.message());
-  }
-
-  const CompiledRules& rules_;
-  Operation* top_;
-  PassContext& context_;
-  const DriverOptions& options_;
-  Matcher matcher_;
-  Matcher other_matcher_;                                 // of FindBetter
-  absl::flat_hash_map<OpId, const Automaton*> automata_;  // by root; null: no rule has it
-  Automaton::Scratch scratch_;
-  std::unique_ptr<Labels> labels_;  // null: not made yet
-  int64_t searches_ = 0;            // for rules, without labels: at operations and of each rule
-  Worklist worklist_;
-  NeededOps ops_;                          // of the rules' needs: what was there at some time
-  std::vector<bool> disabled_;             // by rule; empty: none is
-  std::array<const OpInfo*, 64> noted_{};  // some of the ops in it
-  absl::flat_hash_set<const Operation*> erased_;  // in this sweep
-  std::vector<Operation*> created_;               // by the rule that is being applied; for the log
-  DriverResult result_;
-  std::map<std::string, int64_t, std::less<>>
-      recent_;                              // rule firings since half of the fuel was used
-  std::map<uint16_t, int64_t> steps_left_;  // of matching, by rule; of those that take many
-  int64_t fuel_ = 0, allowance_ = 0;
-};
 
 bool Driver::Fold(Operation* op) {
-  const FoldFn fold = op->info().def().fold;
-  if (fold == nullptr || op->num_results() == 0) return false;
-  absl::InlinedVector<Attribute, 4> constants;
-  for (OpOperand& operand : op->operands()) {
-    Operation* def = operand.get().defining_op();
-    bool known = def != nullptr && def->Has(Trait::kConstantLike);
-    constants.push_back(known ? def->slot(0) : Attribute());
-  }
-  absl::InlinedVector<FoldResult, 2> results;
-  if (!fold(*op, constants, results) || results.size() != op->num_results()) return false;
-  const OpInfo* constant = op->context().FindOp("core.constant");
-  std::vector<Value> values;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].value) {
-      if (results[i].value.type() != op->result(i).type()) return false;
-    } else if (constant == nullptr || !results[i].attribute ||
-               results[i].attribute.type() != op->result(i).type()) {
+  FoldResults results;
+  if (!tenon::Fold(*op, results)) return false;
+  // Contents of another type than the result would change the types of its users.
+  for (unsigned i = 0; i < op->num_results(); ++i) {
+    const Attribute constant = results[i].attribute;
+    if (constant && constant.kind() == Attribute::Kind::kElements &&
+        constant.type() != op->result(i).type())
       return false;
-    }
   }
   if (!BeginStep(context_, {.kind = RewriteStep::Kind::kFold, .name = "fold", .op = op}))
     return false;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].value) {
-      values.push_back(results[i].value);
-      continue;
-    }
-    Type type = results[i].attribute.type();
-    Operation* made =
-        Operation::Create(*constant, op->location(), {{type}}, {}, {{results[i].attribute}});
-    op->block()->Insert(made, op);
+  OpBuilder builder = OpBuilder::Before(op);
+  const absl::InlinedVector<Value, 2> values = MakeFolded(builder, *op, results);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (results[i].value) continue;
+    Operation* made = values[i].defining_op();
     Note(made);
     if (context_.observer != nullptr) context_.observer->Created(made);
-    values.push_back(made->result());
   }
-  for (unsigned i = 0; i < op->num_results(); ++i) Replaced(op->result(i), values[i]);
-  op->ReplaceAllUsesWith(values);
-  if (IsDead(*op)) {
-    Erasing(op);
-    op->Erase();
+  for (unsigned i = 0; i < values.size(); ++i) Replaced(op->result(i), values[i]);
+  if (!values.empty()) {
+    op->ReplaceAllUsesWith(values);
+    if (IsDead(*op)) {
+      Erasing(op);
+      op->Erase();
+    }
   }
   EndStep(context_);
-  return true;
+  return !values.empty();
 }
 
 std::vector<std::string> Driver::MatchedNodes() const {
@@ -306,8 +147,15 @@ Driver::Candidates Driver::CandidatesAt(Operation* op) {
 
 absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
   // Found anew for another operation below, where a rule of higher benefit matches there.
+  Patterns patterns;
+  if (options_.patterns != nullptr && !above) patterns = options_.patterns->PatternsFor(op->id());
   for (const uint16_t index : CandidatesAt(op)) {
     if (above && rules_.list().rules()[index].benefit() <= *above) break;
+    if (!patterns.empty()) {
+      TENON_ASSIGN_OR_RETURN(const bool changed,
+                             TryPatterns(op, patterns, rules_.list().rules()[index].benefit()));
+      if (changed) return true;
+    }
     if (!rules_.list().MayMatch(index, ops_) || IsDisabled(index)) continue;
     const absl::StatusOr<const CompiledRule*> rule = rules_.Get(index);
     if (!rule.ok()) {
@@ -348,14 +196,10 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
       for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
       context_.rule_log->hits.push_back(std::move(hit));
     }
-    ++result_.rewrites;
-    if (context_.rule_counts != nullptr) ++(*context_.rule_counts)[name];
-    if (context_.statistics != nullptr) context_.statistics->Add("rewrites");
-    --fuel_;
-    if (fuel_ < allowance_ / 2) ++recent_[name];
+    CountRewrite(name);
     return true;
   }
-  return false;
+  return TryPatterns(op, patterns, std::numeric_limits<int>::min());
 }
 
 absl::StatusOr<bool> Driver::Visit(Operation* op) {
@@ -418,8 +262,6 @@ absl::StatusOr<DriverResult> Driver::Run() {
   }
   return result_;
 }
-
-}  // namespace
 
 absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
                                         PassContext& context, const DriverOptions& options) {

@@ -6,18 +6,13 @@
 #include <vector>
 
 #include "drr/match/matcher.h"
+#include "ir/core/ir_listener.h"
 #include "pass/evaluator.h"
 
 namespace tenon::drr {
 
 // Is told of every change of the IR. Driver keeps its worklist up to date with it.
-class RewriteListener {
- public:
-  virtual ~RewriteListener() = default;
-  virtual void Created(Operation*) {}
-  virtual void Erasing(Operation*) {}
-  virtual void Replaced(Value, Value) {}
-};
+using RewriteListener = IrListener;
 
 // Services for an application; either may be null.
 struct RewriteQueries {

@@ -82,7 +82,10 @@ class Block {
   // The number of arguments.
   unsigned num_arguments() const { return static_cast<unsigned>(arguments_.size()); }
   // Requires i < num_arguments().
-  Value argument(unsigned i) const { return Value(arguments_[i].get()); }
+  Value argument(unsigned i) const {
+    TENON_DCHECK(i < arguments_.size());
+    return Value(arguments_[i].get());
+  }
 
   bool empty() const { return first_ == nullptr; }  // True if it has no ops.
   Operation* front() const { return first_; }       // The first op; null if it is empty.

@@ -37,6 +37,7 @@ OpBuilder OpBuilder::After(Operation* op) {
 
 Operation* OpBuilder::Insert(Operation* op) {
   if (Block* here = block()) here->Insert(op, before_);
+  if (listener_ != nullptr) listener_->Created(op);
   return op;
 }
 

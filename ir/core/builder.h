@@ -1,13 +1,14 @@
-// Creating operations at an insertion point, and copying them.
+// Creating operations at an insertion point.
 #ifndef TENON_IR_CORE_BUILDER_H_
 #define TENON_IR_CORE_BUILDER_H_
 
 #include <span>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "ir/core/block.h"
+#include "ir/core/clone.h"  // IWYU pragma: export
 #include "ir/core/context/context.h"
+#include "ir/core/ir_listener.h"
 
 namespace tenon {
 
@@ -35,7 +36,13 @@ class OpBuilder {
   // Before the op that follows `op` now, or at the end of the block. The point does not follow `op`
   // if it moves later.
   void SetInsertionPointAfter(Operation* op) { block_ = op->block(), before_ = op->next(); }
-  // Inserts a detached op, if there is an insertion point, and returns it.
+  // Without an insertion point from now on.
+  void ClearInsertionPoint() { block_ = nullptr, before_ = nullptr; }
+  // Is told of each op that the builder creates or inserts; null for nobody. Copies of the builder
+  // have the same listener, which must outlive them all.
+  IrListener* listener() const { return listener_; }
+  void set_listener(IrListener* listener) { listener_ = listener; }  // See listener.
+  // Inserts a detached op, if there is an insertion point, and returns it. Tells the listener.
   Operation* Insert(Operation* op);
 
   // Creates an op from `state` without any check, and inserts it.
@@ -52,10 +59,13 @@ class OpBuilder {
                                             std::span<const Value> operands,
                                             std::span<const Attribute> slots);
 
+ protected:
+  Block* block_ = nullptr;       // the end of it is the insertion point, unless `before_` is set
+  Operation* before_ = nullptr;  // the op before which ops are inserted
+
  private:
   Context* context_;
-  Block* block_ = nullptr;
-  Operation* before_ = nullptr;
+  IrListener* listener_ = nullptr;
 };
 
 // Computes the result types of an op by its shape function. `slots` must be complete (see
@@ -72,29 +82,6 @@ absl::Status InferResultTypes(const OpInfo& info, Location location,
 // a default stays null.
 absl::InlinedVector<Attribute, 6> FillDefaults(const OpInfo& info,
                                                std::span<const Attribute> slots);
-
-// Maps old values and blocks to new ones while cloning.
-class IrMapping {
- public:
-  // Sets the image of `from`, in place of an earlier one.
-  void Map(Value from, Value to) { values_[from.impl()] = to; }
-  void Map(Block* from, Block* to) { blocks_[from] = to; }
-  // Returns what `from` is mapped to, or `from` itself if it is not mapped.
-  Value Lookup(Value from) const;
-  Block* Lookup(Block* from) const;
-
- private:
-  absl::flat_hash_map<ValueImpl*, Value> values_;
-  absl::flat_hash_map<Block*, Block*> blocks_;
-};
-
-// Returns a detached deep copy of `op`, which the caller owns. Operands and successors are replaced
-// by their images in `mapping`, which also receives all copied values and blocks. Operands without
-// an image refer to the original values.
-Operation* Clone(const Operation& op, IrMapping& mapping);
-Operation* Clone(const Operation& op);
-// Appends copies of all blocks of `from` to `to`. See Clone.
-void CloneRegion(const Region& from, Region& to, IrMapping& mapping);
 
 // Returns an empty module. Ends the program if the dialect builtin is not registered.
 OwnedOp CreateModule(Context& context, Location location = Location());

@@ -1,8 +1,7 @@
-// Deep copies of operations and regions.
+#include "ir/core/clone.h"
+
 #include <utility>
 #include <vector>
-
-#include "ir/core/builder.h"
 
 namespace tenon {
 

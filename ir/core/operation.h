@@ -53,7 +53,7 @@ struct OperationState {
 // may change the contents of different ops that have the trait kIsolatedFromAbove, such as
 // functions.
 //
-// Indices are not checked in release builds unless a comment says so.
+// Debug builds check every index. Release builds check those of which a comment says so.
 class Operation {
  public:
   // Creates a detached operation, which the caller owns. Verifies nothing. Null and missing slots
@@ -81,9 +81,15 @@ class Operation {
   // ---- operands, by position and by operand group of the definition
   unsigned num_operands() const { return num_operands_; }  // The number of operands in all groups.
   // Operand `i`; null if it is dropped.
-  Value operand(unsigned i) const { return operand_storage()[i].get(); }
+  Value operand(unsigned i) const {
+    TENON_DCHECK(i < num_operands_);
+    return operand_storage()[i].get();
+  }
   // Makes operand `i` refer to `value`, which may be null.
-  void set_operand(unsigned i, Value value) { operand_storage()[i].set(value); }
+  void set_operand(unsigned i, Value value) {
+    TENON_DCHECK(i < num_operands_);
+    operand_storage()[i].set(value);
+  }
   // All operands in order. Valid until the operation is destroyed or loses an operand.
   std::span<OpOperand> operands() const { return {operand_storage(), num_operands_}; }
   // The position of the first operand of a group, and their number. Requires a registered op whose
@@ -99,6 +105,7 @@ class Operation {
   unsigned num_results() const { return num_results_; }  // The number of results.
   // Result `i`.
   Value result(unsigned i = 0) const {
+    TENON_DCHECK(i < num_results_);
     return Value(reinterpret_cast<ValueImpl*>(const_cast<Operation*>(this)) - (i + 1));
   }
   // True if any result has uses.
@@ -109,7 +116,11 @@ class Operation {
 
   // ---- attributes
   unsigned num_slots() const { return num_slots_; }  // The number of inherent attributes.
-  Attribute slot(unsigned i) const { return slot_storage()[i]; }  // Null if it is empty.
+  // Inherent attribute `i`; null if it is empty.
+  Attribute slot(unsigned i) const {
+    TENON_DCHECK(i < num_slots_);
+    return slot_storage()[i];
+  }
   // Sets an inherent attribute. Null restores the default, and empties a slot without one. Checks
   // `i`.
   void set_slot(unsigned i, Attribute value);

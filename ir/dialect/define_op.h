@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "ir/core/context/op_info.h"
 
@@ -20,6 +21,14 @@ inline TypeConstraint TensorOf(std::initializer_list<DType> dtypes) {
     constraint.description += Name(dtype);
     ++i;
   }
+  return constraint;
+}
+
+// Accepts the type `name` of a dialect, such as "acme.money", with any parameters.
+inline TypeConstraint DialectTypeOf(std::string name) {
+  TypeConstraint constraint;
+  constraint.description = "!" + name;
+  constraint.dialect_type = std::move(name);
   return constraint;
 }
 

@@ -47,9 +47,10 @@ Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow
       successor_def.operand_group = successor.operand_group;
     }
     def.traits = row.traits;
-    def.infer = row.infer;
-    def.verify = row.verify;
-    def.fold = row.fold;
+    if (row.infer != nullptr) def.infer = row.infer;
+    if (row.verify != nullptr) def.verify = row.verify;
+    if (row.fold != nullptr) def.fold = row.fold;
+    if (row.interfaces != nullptr) row.interfaces(def.interfaces);
   }
   return dialect;
 }

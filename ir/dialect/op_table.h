@@ -39,9 +39,10 @@ struct OpRow {
   std::span<const char* const> regions;
   std::span<const SuccessorRow> successors;
   uint32_t traits;
-  InferFn infer;
-  VerifyFn verify;
-  FoldFn fold;
+  InferFn::Function infer;
+  VerifyFn::Function verify;
+  FoldFn::Function fold;
+  void (*interfaces)(InterfaceMap& interfaces);  // adds them; null: none
 };
 
 // Copies the rows into a Dialect.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/base/check.h"
+#include "ir/core/constant.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "ir/dialect/folds/zero_signs.h"
@@ -23,9 +24,8 @@ double LowerWord(Value x) { return ProvenRange(x).low; }
 double UpperWord(Value x) { return ProvenRange(x).high; }
 
 std::optional<NumberRange> RangeOfConstant(Value x) {
-  const Operation* op = x.defining_op();
-  if (op == nullptr || !op->Has(Trait::kConstantLike)) return std::nullopt;
-  return RangeOf(op->slot(0));
+  const Attribute elements = ConstantElementsOf(x);
+  return elements ? std::optional(RangeOf(elements)) : std::nullopt;
 }
 std::optional<double> SmallestSizeWord(Value x) {
   const auto range = RangeOfConstant(x);
@@ -41,9 +41,8 @@ std::optional<bool> HasZeroWord(Value x) {
   return range ? std::optional(range->has_zero) : std::nullopt;
 }
 std::optional<bool> UniformWord(Value x) {
-  const Operation* op = x.defining_op();
-  if (op == nullptr || !op->Has(Trait::kConstantLike)) return std::nullopt;
-  return op->slot(0).is_splat();
+  const Attribute elements = ConstantElementsOf(x);
+  return elements ? std::optional(elements.is_splat()) : std::nullopt;
 }
 // What is not proved may be so nevertheless.
 std::optional<bool> ZerosAndOnesWord(Value x) {

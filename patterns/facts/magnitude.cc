@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ir/core/attribute.h"
+#include "ir/core/constant.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "patterns/facts/value_range.h"
@@ -25,8 +26,7 @@ bool IsZeroOrOne(Value value) {
     if (value.type().is_any_tensor() && value.type().dtype() == DType::kBool) return true;
     const Operation* op = value.defining_op();
     if (op == nullptr) return false;
-    if (op->Has(Trait::kConstantLike)) {
-      const Attribute elements = op->slot(0);
+    if (const Attribute elements = ConstantElementsOf(op)) {
       const int64_t n = elements.is_splat() ? 1 : elements.type().num_elements();
       for (int64_t i = 0; i < n; ++i) {
         const double x = elements.ElementAsDouble(i);
@@ -44,12 +44,8 @@ bool IsZeroOrOne(Value value) {
 }
 
 std::optional<double> NumberOfHidden(Value keep, Value rest) {
-  const Operation *a = keep.defining_op(), *b = rest.defining_op();
-  if (a == nullptr || b == nullptr || !a->Has(Trait::kConstantLike) ||
-      !b->Has(Trait::kConstantLike) || !IsZeroOrOne(keep)) {
-    return std::nullopt;
-  }
-  const Attribute kept = a->slot(0), other = b->slot(0);
+  const Attribute kept = ConstantElementsOf(keep), other = ConstantElementsOf(rest);
+  if (!kept || !other || !IsZeroOrOne(keep)) return std::nullopt;
   const int64_t n = kept.type().num_elements(), m = other.type().num_elements();
   if (n != 1 && m != 1 && keep.type() != rest.type()) return std::nullopt;
   std::optional<double> number;

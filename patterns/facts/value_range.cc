@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ir/base/guarded_read.h"
+#include "ir/core/constant.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "patterns/facts/numbers.h"
@@ -71,7 +72,7 @@ class Ranges {
     if (!type.is_any_tensor()) return {};
     if (type.dtype() == DType::kBool) return {0, 1};
     Operation* op = value.defining_op();
-    if (op != nullptr && op->Has(Trait::kConstantLike)) return OfConstant(op->slot(0));
+    if (const Attribute elements = ConstantElementsOf(op)) return OfConstant(elements);
     if (!IsFloat(type.dtype())) return Symmetric(std::exp2(64));
     if (op == nullptr) return {};
     // An op that is not as its definition says has no range.

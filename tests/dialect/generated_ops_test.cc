@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/core/builder.h"
+#include "ir/core/op_interfaces.h"
 #include "ir/core/text/parser.h"
 #include "ir/core/verify/verifier.h"
 #include "ir/dialect/cf_ops.h"
@@ -61,6 +62,66 @@ TEST_F(GeneratedOpsTest, DefaultsAndAttributes) {
   EXPECT_FALSE(op->attrs().transpose_a);
   EXPECT_EQ(Cast<ten::MatmulOp>(op->op()).op(), op->op());
   EXPECT_FALSE(DynCast<ten::AddOp>(op->op()));
+}
+
+TEST_F(GeneratedOpsTest, SettersWriteAttributesAndOperands) {
+  ten::MatmulOp op = *ten::MatmulOp::Create(builder_, Location(), x_, w_);
+  op.set_transpose_b(true);
+  op.set_a(w_);
+  EXPECT_TRUE(op.transpose_b());
+  EXPECT_EQ(op.a(), w_);
+  EXPECT_FALSE(x_.has_uses());
+
+  fused::LinearOp linear =
+      *fused::LinearOp::Create(builder_, Location(), x_, w_, Value(), x_, {.activation = "gelu"});
+  const Value replaced = linear.out();
+  ten::ReluOp user = *ten::ReluOp::Create(builder_, Location(), replaced);
+  linear.set_activation("relu");
+  linear.set_bias(bias_);  // one operand more: a new op
+  EXPECT_EQ(linear.bias(), bias_);
+  EXPECT_EQ(linear.residual(), x_);
+  EXPECT_EQ(linear.activation(), "relu");
+  EXPECT_EQ(user.x(), linear.out());
+  linear.set_bias(Value());
+  EXPECT_FALSE(linear.bias());
+  EXPECT_THAT(linear->attr("operandSegmentSizes").ints(), ElementsAre(1, 1, 0, 1));
+
+  ten::ConcatOp concat =
+      *ten::ConcatOp::Create(builder_, Location(), std::vector<Value>{x_, w_}, {.axis = 0});
+  EXPECT_THAT(concat.inputs().vec(), ElementsAre(x_, w_));
+  concat.set_inputs(std::vector<Value>{w_, x_, w_});
+  EXPECT_THAT(concat.inputs().vec(), ElementsAre(w_, x_, w_));
+  concat.set_axis(1);
+  EXPECT_EQ(concat.axis(), 1);
+}
+
+TEST_F(GeneratedOpsTest, ControlFlowHasInterfaces) {
+  absl::StatusOr<OwnedOp> module = ParseModule(context_, R"(
+func.func() <{function_type = (tensor<i64>, tensor<2xf32>) -> (), sym_name = "g"}> ({
+^bb0(%n: tensor<i64>, %x: tensor<2xf32>):
+  %0 = ctl.for(%n, %n, %n, %x) ({
+  ^bb0(%i: tensor<i64>, %carried: tensor<2xf32>):
+    ctl.yield(%carried) : (tensor<2xf32>) -> ()
+  }) : (tensor<i64>, tensor<i64>, tensor<i64>, tensor<2xf32>) -> tensor<2xf32>
+  func.return() : () -> ()
+}) : () -> ()
+)");
+  ASSERT_TRUE(module.ok()) << module.status();
+  Operation* function = (*module)->region().front().front();
+  EXPECT_EQ(function->info().Find<CallableInterface>()->Body(*function), &function->region());
+  Operation* loop = function->region().front().front();
+  ASSERT_TRUE(RunsItsRegions(*loop));
+  const auto& regions = *loop->info().Find<RegionBranchInterface>();
+  const auto start = regions.EdgesFrom(*loop, RegionEdge::kParent);
+  ASSERT_EQ(start.size(), 2u);
+  EXPECT_EQ(start[0].to, 0);
+  EXPECT_EQ(start[0].first, 1u);
+  EXPECT_THAT(start[0].values.vec(), ElementsAre(loop->operand(3)));
+  EXPECT_EQ(start[1].to, RegionEdge::kParent);
+  const auto end = regions.EdgesFrom(*loop, 0);
+  EXPECT_THAT(end[1].values.vec(), ElementsAre(loop->region().front().argument(1)));
+  EXPECT_TRUE(loop->info().Find<LoopInterface>()->Repeats(*loop, 0));
+  EXPECT_FALSE(RunsItsRegions(*function));
 }
 
 TEST_F(GeneratedOpsTest, OptionalOperandsHaveSegments) {

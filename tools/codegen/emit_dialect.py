@@ -22,7 +22,7 @@ def _header(dialect, path):
   body += [op_class.declaration(op) for op in dialect.ops]
   body.append(f'}}  // namespace tenon::{dialect.name}')
   includes = ['<cstdint>', '<limits>', '<optional>', '<span>', '<string>', '<string_view>', '<vector>', '',
-              '"absl/status/statusor.h"', '"ir/core/operation.h"']
+              '"absl/status/statusor.h"', '"ir/core/edit.h"', '"ir/core/operation.h"', '"ir/core/ranges.h"']
   text = cpp.header(path, includes, '\n'.join(body), f'Operations of the dialect {dialect.name}.')
   return text.replace('#include \n', '\n')
 
@@ -73,7 +73,8 @@ def _op_tables(op):
   text += ''.join(p[0] for p in parts)
   traits = ' | '.join(f'static_cast<uint32_t>(Trait::k{t})' for t in op.traits) or '0'
   row = (f'    {{{cpp.string(op.full_name)}, {cpp.string(op.summary)},\n     ' + ', '.join(p[1] for p in parts) +
-         f',\n     {traits},\n     {op.shape or "nullptr"}, {op.verify or "nullptr"}, {op.fold or "nullptr"}}},')
+         f',\n     {traits},\n     {op.shape or "nullptr"}, {op.verify or "nullptr"}, {op.fold or "nullptr"},'
+         f' {op.interfaces or "nullptr"}}},')
   return text, row
 
 
@@ -87,6 +88,7 @@ def _source(dialect, header):
   lines += [f'bool {f}(Operation& op, std::span<const Attribute> constants,\n'
             '    absl::InlinedVector<FoldResult, 2>& results);'
             for f in sorted({op.fold for op in dialect.ops if op.fold})]
+  lines += [f'void {f}(InterfaceMap& interfaces);' for f in sorted({op.interfaces for op in dialect.ops if op.interfaces})]
   # Inside the dialect's own namespace: unity builds compile the tables of several dialects together.
   lines += ['', f'namespace {dialect.name} {{', 'namespace {', '']
   lines += [text for text, _ in tables if text]

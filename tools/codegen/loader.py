@@ -74,7 +74,7 @@ class _Loader:
 
   # ---- ops ------------------------------------------------------------------------------------------------------
 
-  _OP_KEYS = ['op', 'summary', 'operands', 'attrs', 'results', 'traits', 'shape', 'verify', 'fold', 'regions',
+  _OP_KEYS = ['op', 'summary', 'operands', 'attrs', 'results', 'traits', 'shape', 'verify', 'fold', 'interfaces', 'regions',
               'successors', 'onnx', 'tests', 'details', 'about', 'example']
 
   def op(self, node, dialect):
@@ -95,6 +95,7 @@ class _Loader:
     successors = self.successors(keys, what, operands)
     op = Op(dialect, name, nodes.text(keys['summary'][1], 'summary').strip(), operands, attrs, results, traits, regions,
             successors, '', self.function(keys, what, 'verify'), self.function(keys, what, 'fold'),
+            self.function(keys, what, 'interfaces'),
             nodes.plain(keys['onnx'][1]) if 'onnx' in keys else None, [], self.doc_text(keys, what, 'details'), {},
             self.doc_text(keys, what, 'example'), mark)
     op.shape = self.shape(keys, what, op)

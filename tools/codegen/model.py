@@ -138,6 +138,7 @@ class Op:
   shape: str                  # C++ name of the shape function; '' if result types must be given or there are none
   verify: str
   fold: str
+  interfaces: str             # C++ name of the function that adds them; '' if there are none
   onnx: object                # text, mapping or list as written; None if absent
   tests: list                 # list of {operand or attribute: text}
   # Only the reference pages read these three (tools/docs).

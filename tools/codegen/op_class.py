@@ -121,8 +121,7 @@ def _equals_default(attr):
   return f'{field}.empty()' if not attr.default else ''
 
 
-def _make(attr, value):
-  context = 'builder.context()'
+def _make(attr, value, context='builder.context()'):
   return {
       'Bool': f'Attribute::Bool({context}, {value})',
       'I64': f'Attribute::I64({context}, {value})',
@@ -278,6 +277,23 @@ def _attr_accessor(op, attr):
   return [f'  {returned} {name}() const {{ return {read.format(a=slot)}; }}']
 
 
+# What a setter takes where that is not the field of Attrs.
+_SETTER_TYPES = {'std::string': 'std::string_view', 'std::vector<int64_t>': 'std::span<const int64_t>',
+                 'std::vector<float>': 'std::span<const float>', 'std::vector<DimExpr>': 'std::span<const DimExpr>'}
+
+
+def _attr_setter(op, attr):
+  base = _SETTER_TYPES.get(_KINDS[attr.kind][0], _KINDS[attr.kind][0])
+  name, slot, context = attr.cpp, _slot(op, attr), 'op_->context()'
+  if is_std_optional(attr):
+    return [f'  void set_{name}(std::optional<{base}> value) const {{',
+            f'    op_->set_slot({slot}, value ? {_make(attr, "*value", context)} : Attribute());', '  }']
+  value = _make(attr, 'value', context)
+  if attr.optional and attr.kind in ('Unit', 'TypeAttr'):
+    value = f'value ? {value} : Attribute()'
+  return [f'  void set_{name}({base} value) const {{ op_->set_slot({slot}, {value}); }}']
+
+
 def _operand_accessor(op, index):
   operand = op.operands[index]
   name = operand.cpp
@@ -289,21 +305,29 @@ def _operand_accessor(op, index):
       return f'  Value {name}() const {{ return op_->operand_or_null({index}); }}  // null if absent'
     return (f'  Value {name}() const {{ return op_->num_operands() > {index} ? op_->operand({index}) : Value(); }}'
             '  // null if absent')
-  return (f'  std::vector<Value> {name}() const {{\n'
+  return (f'  OperandRange {name}() const {{\n'
           f'    const auto [first, count] = op_->operand_group({index});\n'
-          '    std::vector<Value> values(count);\n'
-          '    for (unsigned i = 0; i < count; ++i) values[i] = op_->operand(first + i);\n'
-          '    return values;\n  }')
+          '    return {op_->operands().data() + first, count};\n  }')
+
+
+def _operand_setter(op, index):
+  operand = op.operands[index]
+  name = operand.cpp
+  if operand.arity == 'Single':
+    return f'  void set_{name}(Value value) const {{ op_->set_operand({index}, value); }}'
+  if operand.arity == 'Optional':
+    return (f'  void set_{name}(Value value) {{ op_ = SetOperandGroup(op_, {index}, {{&value, value ? 1u : 0u}}); }}'
+            '  // null: absent')
+  return f'  void set_{name}(std::span<const Value> values) {{ op_ = SetOperandGroup(op_, {index}, values); }}'
 
 
 def _result_accessor(op, index):
   result = op.results[index]
   if result.arity == 'Single':
     return f'  Value {result.cpp}() const {{ return op_->result({index}); }}'
-  return (f'  std::vector<Value> {result.cpp}() const {{\n'
-          '    std::vector<Value> values;\n'
-          f'    for (unsigned i = {index}; i < op_->num_results(); ++i) values.push_back(op_->result(i));\n'
-          '    return values;\n  }')
+  return (f'  ResultRange {result.cpp}() const {{\n'
+          f'    return op_->num_results() > {index} ? ResultRange(op_->result({index}), op_->num_results() - {index}) : '
+          'ResultRange();\n  }')
 
 
 def declaration(op):
@@ -331,5 +355,8 @@ def declaration(op):
     lines += _attr_accessor(op, attr)
   if op.attrs:
     lines.append('  Attrs attrs() const;')
+  lines += [_operand_setter(op, i) for i in range(len(op.operands))]
+  for attr in op.attrs:
+    lines += _attr_setter(op, attr)
   lines += ['};\n']
   return '\n'.join(lines)

@@ -30,7 +30,7 @@ def _wrong(mark, op, what):
 
 
 def _op(op, source):
-  for name in ('regions', 'successors', 'verify', 'fold'):
+  for name in ('regions', 'successors', 'verify', 'fold', 'interfaces'):
     if getattr(op, name):
       _wrong(op.mark, op, f"'{name}' has no form in JSON (expected an operation without it)")
   if op.shape not in _SHAPES or len(op.results) != 1 or op.results[0].arity != 'Single':

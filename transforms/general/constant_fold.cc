@@ -7,8 +7,8 @@
 #include "ir/base/check.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/constant.h"
 #include "ir/core/constants/deferred_blob.h"
-#include "ir/dialect/core_ops.h"
 #include "pass/rewrite_step.h"
 #include "transforms/passes.h"
 
@@ -60,11 +60,10 @@ class ConstantFold : public Pass {
     absl::InlinedVector<Attribute, 6> constants;
     bool all = true;
     for (OpOperand& operand : op->operands()) {
-      const core::ConstantOp constant = DefinedBy<core::ConstantOp>(operand.get());
-      constants.push_back(constant ? constant.value() : Attribute());
-      all &= static_cast<bool>(constant);
+      constants.push_back(ConstantElementsOf(operand.get()));
+      all &= static_cast<bool>(constants.back());
     }
-    if (TryFold(op, constants, context)) {
+    if (TryFold(op, context)) {
       context.statistics->Add("simplified");
       return true;
     }
@@ -87,7 +86,7 @@ class ConstantFold : public Pass {
     }
     if (values->size() != op->num_results())
       return absl::InternalError("evaluator gave a wrong number of results");
-    absl::InlinedVector<FoldResult, 2> results;
+    FoldResults results;
     for (Attribute value : *values) results.push_back({Value(), value});
     if (!Commit(op, results, context)) return false;
     context.statistics->Add("folded");
@@ -96,11 +95,9 @@ class ConstantFold : public Pass {
   }
 
   // The op's own folds: those need no evaluation.
-  static bool TryFold(Operation* op, std::span<const Attribute> constants, PassContext& context) {
-    const FoldFn fold = op->info().def().fold;
-    absl::InlinedVector<FoldResult, 2> results;
-    if (fold == nullptr || !fold(*op, constants, results)) return false;
-    return results.size() == op->num_results() && Commit(op, results, context);
+  static bool TryFold(Operation* op, PassContext& context) {
+    FoldResults results;
+    return Fold(*op, results) && Commit(op, results, context);
   }
 
   static int64_t ResultBytes(const Operation& op) {
@@ -122,7 +119,7 @@ class ConstantFold : public Pass {
         if (!CanBeEvaluated(user) || user.block() != op.block()) return false;
         for (unsigned k = 0; k < user.num_operands(); ++k) {
           const Operation* definition = user.operand(k).defining_op();
-          if (definition != &op && !DefinedBy<core::ConstantOp>(user.operand(k))) return false;
+          if (definition != &op && !ConstantElementsOf(definition)) return false;
         }
         const int64_t bytes = ResultBytes(user);
         if (bytes < 0 || (bytes > max_bytes_ && !OnlyPasses(user, steps - 1))) return false;
@@ -135,16 +132,15 @@ class ConstantFold : public Pass {
   static int64_t FreedBytes(const Operation& op) {
     int64_t bytes = 0;
     for (unsigned i = 0; i < op.num_operands(); ++i) {
-      const core::ConstantOp constant = DefinedBy<core::ConstantOp>(op.operand(i));
-      if (constant && op.operand(i).has_one_use()) {
-        bytes += static_cast<int64_t>(StoredBytes(constant.value()));
-      }
+      const Attribute constant = ConstantElementsOf(op.operand(i));
+      if (constant && op.operand(i).has_one_use())
+        bytes += static_cast<int64_t>(StoredBytes(constant));
     }
     return bytes;
   }
 
   // Puts results in the op's place, and erases it with the constants that only it used.
-  static bool Commit(Operation* op, std::span<const FoldResult> results, PassContext& context) {
+  static bool Commit(Operation* op, const FoldResults& results, PassContext& context) {
     if (!BeginStep(context, {.kind = RewriteStep::Kind::kFold, .name = "fold", .op = op}))
       return false;
     const bool done = Replace(op, results, context.observer);
@@ -152,20 +148,12 @@ class ConstantFold : public Pass {
     return done;
   }
 
-  static bool Replace(Operation* op, std::span<const FoldResult> results,
-                      RewriteObserver* observer) {
+  static bool Replace(Operation* op, const FoldResults& results, RewriteObserver* observer) {
     OpBuilder builder = OpBuilder::Before(op);
-    absl::InlinedVector<Value, 2> values;
+    const absl::InlinedVector<Value, 2> values = MakeFolded(builder, *op, results);
+    if (values.empty()) return false;
     for (unsigned i = 0; i < results.size(); ++i) {
-      if (results[i].value) {
-        values.push_back(results[i].value);
-        continue;
-      }
-      absl::StatusOr<core::ConstantOp> made =
-          core::ConstantOp::Create(builder, op->location(), {.value = results[i].attribute});
-      if (!made.ok()) return false;
-      if (observer != nullptr) observer->Created(made->op());
-      values.push_back(made->out());
+      if (observer != nullptr && !results[i].value) observer->Created(values[i].defining_op());
     }
     for (unsigned i = 0; i < values.size(); ++i) {
       if (observer != nullptr) observer->Replaced(op->result(i), values[i]);
@@ -174,7 +162,7 @@ class ConstantFold : public Pass {
     absl::InlinedVector<Operation*, 4> operands;
     for (OpOperand& operand : op->operands()) {
       Operation* definition = operand.get().defining_op();
-      if (Isa<core::ConstantOp>(definition) &&
+      if (definition != nullptr && definition->Has(Trait::kConstantLike) &&
           std::find(operands.begin(), operands.end(), definition) == operands.end()) {
         operands.push_back(definition);
       }

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "ir/core/block.h"
 #include "ir/core/defined_dims.h"
-#include "ir/dialect/ctl.h"
+#include "ir/core/op_interfaces.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -35,7 +35,7 @@ class Dce : public Pass {
   // True if `op` stays, whatever becomes of its results.
   static bool IsRoot(const Operation& op) {
     if (op.Has(Trait::kTerminator) || op.Has(Trait::kSymbol)) return true;
-    if (op.num_regions() > 0 && !IsStructuredControl(op)) return true;
+    if (op.num_regions() > 0 && !RunsItsRegions(op)) return true;
     const Effects effects = EffectsOf(op);
     return effects.writes || effects.random;
   }

@@ -14,6 +14,7 @@
 #include "frontends/onnx/file/test_data.h"
 #include "ir/base/check.h"
 #include "ir/core/block.h"
+#include "ir/core/constant.h"
 #include "ir/dialect/func_ops.h"
 
 namespace tenon {
@@ -53,10 +54,8 @@ bool IsComparison(const Operation& op) {
 // The number of a constant of one element.
 std::optional<int64_t> NumberOf(Value value) {
   const Operation* def = value.defining_op();
-  if (def == nullptr || !def->Has(Trait::kConstantLike)) return std::nullopt;
-  const Attribute elements = def->slot(0);
-  if (!elements || elements.kind() != Attribute::Kind::kElements ||
-      elements.type().num_elements() != 1) {
+  const Attribute elements = ConstantElementsOf(def);
+  if (!elements || elements.type().num_elements() != 1) {
     return std::nullopt;
   }
   const double number = elements.ElementAsDouble(0);

@@ -111,6 +111,13 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
     const std::string message = CheckAttribute(attr, *value);
     if (!message.empty()) return Wrong("default of op '{}': {}", def.name, message);
   }
+  const bool constant = (def.traits & static_cast<uint32_t>(Trait::kConstantLike)) != 0;
+  if (constant && (def.attrs.empty() || def.results.size() != 1)) {
+    return Wrong(
+        "op '{}' is ConstantLike with {} attributes and {} results (expected an attribute "
+        "for the value, and 1 result)",
+        def.name, def.attrs.size(), def.results.size());
+  }
   const auto is_flexible = [](const OperandDef& group) { return group.arity != Arity::kSingle; };
   const auto early = std::find_if(def.results.begin(), def.results.end(), is_flexible);
   if (early != def.results.end() && std::next(early) != def.results.end()) {
@@ -126,9 +133,40 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
       def.name, flexible);
 }
 
+// Adds types or attributes of a dialect to `to`.
+absl::Status AddDefs(Context& context, const Dialect& dialect, const char* what,
+                     const std::vector<ParametricDef>& defs, DialectDefs& to) {
+  for (const ParametricDef& def : defs) {
+    if (!IsDottedName(def.name) ||
+        std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".")
+      return Wrong("{} '{}' does not belong to dialect '{}'", what, def.name, dialect.name);
+    RegisteredDef registered{def, {}};
+    for (const AttrDef& parameter : def.parameters) {
+      Attribute value;
+      if (!parameter.default_text.empty()) {
+        const absl::StatusOr<Attribute> parsed = ParseAttribute(context, parameter.default_text);
+        if (!parsed.ok() || !CheckAttribute(parameter, *parsed).empty()) {
+          return Wrong("the default of parameter '{}' of '{}' does not fit: {}", parameter.name,
+                       def.name, parameter.default_text);
+        }
+        value = *parsed;
+      }
+      if (!value && !registered.defaults.empty() && registered.defaults.back()) {
+        return Wrong("parameter '{}' of '{}' has no default, but the one before it has",
+                     parameter.name, def.name);
+      }
+      registered.defaults.push_back(value);
+    }
+    if (!to.emplace(def.name, std::move(registered)).second)
+      return absl::AlreadyExistsError(fmt::format("{} '{}' is defined twice", what, def.name));
+  }
+  return absl::OkStatus();
+}
+
 bool Same(const OperandDef& a, const OperandDef& b) {
   return a.name == b.name && a.arity == b.arity && a.constraint.any == b.constraint.any &&
          a.constraint.dtypes == b.constraint.dtypes &&
+         a.constraint.dialect_type == b.constraint.dialect_type &&
          a.constraint.scalar_i1 == b.constraint.scalar_i1;
 }
 
@@ -145,7 +183,8 @@ bool Same(const OpDef& a, const OpDef& b) {
          std::equal(a.results.begin(), a.results.end(), b.results.begin(), b.results.end(), same) &&
          std::equal(a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(), same) &&
          a.regions == b.regions && a.successors.size() == b.successors.size() &&
-         a.traits == b.traits && a.infer == b.infer && a.verify == b.verify && a.fold == b.fold;
+         a.traits == b.traits && a.infer == b.infer && a.verify == b.verify && a.fold == b.fold &&
+         a.interfaces == b.interfaces;
 }
 
 void Add(OpDef def, Context& context) {
@@ -174,6 +213,13 @@ absl::Status Context::RegisterDialect(Dialect dialect) {
     return absl::AlreadyExistsError(
         fmt::format("op '{}' has the same name or hash as '{}'", def.name, at->second));
   }
+  DialectDefs types, attributes;
+  TENON_RETURN_IF_ERROR(AddDefs(*this, dialect, "type", dialect.types, types));
+  TENON_RETURN_IF_ERROR(AddDefs(*this, dialect, "attribute", dialect.attributes, attributes));
+  impl_->dialect_types.merge(types);
+  impl_->dialect_attributes.merge(attributes);
+  if (dialect.make_constant != nullptr)
+    impl_->make_constant.emplace(dialect.name, std::move(dialect.make_constant));
   impl_->dialects.emplace(std::move(dialect.name), std::move(dialect.summary));
   for (OpDef& def : dialect.ops) Add(std::move(def), *this);
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 #define TENON_IR_CORE_CONTEXT_CONTEXT_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,35 @@ namespace tenon {
 
 struct ContextImpl;
 
+class OpBuilder;
+
+// Creates an op of a dialect, at the insertion point of `builder`, whose only result is the
+// constant `value` of type `type`. Returns null if the dialect has no such constant, and creates
+// nothing then. Must be thread-safe.
+using MakeConstantFn =
+    Hook<Operation*(OpBuilder& builder, Attribute value, Type type, Location location)>;
+
+// A type or an attribute of a dialect, with parameters. Its text is !acme.money<"EUR", 2 : i64>, or
+// #acme.money<…> for an attribute, and !acme.money without parameters. See dialect_types.h.
+struct ParametricDef {
+  std::string name;     // with its dialect: "acme.money"
+  std::string summary;  // one sentence for people
+  // In the order of the text. Those behind one with a default have one too.
+  std::vector<AttrDef> parameters;
+  // Checks parameters of the right number and kinds. Returns an error without the name of the type.
+  // Must be thread-safe. Null: nothing more to check.
+  Hook<absl::Status(std::span<const Attribute> parameters)> verify = nullptr;
+};
+
 // A named group of op definitions, as passed to Context::RegisterDialect.
 struct Dialect {
   std::string name;        // a prefix of the op names: "ten" for "ten.add"
   std::string summary;     // one sentence for people
   std::vector<OpDef> ops;  // in any order
+  // Makes the constants into which ops of the dialect fold. Null: core.constant, if it fits.
+  MakeConstantFn make_constant = {};
+  std::vector<ParametricDef> types = {};       // in any order
+  std::vector<ParametricDef> attributes = {};  // in any order
 };
 
 // Owns dialects, interned types, attributes and dimensions, locations, and the memory of
@@ -39,7 +64,8 @@ class Context {
 
   // Adds a dialect and its ops. RegisterAllDialects (ir/dialect/dialects.h) adds those of Tenon.
   // AlreadyExists if the dialect, an op name or the hash of an op name is taken. InvalidArgument if
-  // a definition is wrong: a name, an attribute order, a default, operandSegmentSizes, or a count.
+  // a definition is wrong: a name, an attribute order, a default, operandSegmentSizes, a count, or
+  // the parameters of a type or an attribute.
   // On error nothing is registered.
   absl::Status RegisterDialect(Dialect dialect);
   bool HasDialect(std::string_view name) const;   // True if it is registered.

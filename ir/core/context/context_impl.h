@@ -146,6 +146,18 @@ class OpTable {
   size_t size_ = 0;
 };
 
+// A type or an attribute that a dialect defines, with the defaults of its parameters.
+struct RegisteredDef {
+  ParametricDef def;
+  std::vector<Attribute> defaults;  // null: none
+};
+using DialectDefs = std::map<std::string, RegisteredDef, std::less<>>;  // by full name
+// One such type or attribute.
+struct DialectInstance {
+  std::string_view name;  // of the definition
+  std::vector<Attribute> parameters;
+};
+
 struct ContextImpl {
   // Its address identifies this Context as long as somebody holds it (context_identity.h).
   const std::shared_ptr<const char> identity = std::make_shared<const char>();
@@ -195,10 +207,16 @@ struct ContextImpl {
 
   // Written during registration only.
   std::map<std::string, std::string, std::less<>> dialects;  // name, summary
-  std::set<std::string, std::less<>> declared_dialects;      // those that DeclareOp has made
+  DialectDefs dialect_types, dialect_attributes;
+  std::map<std::string, MakeConstantFn, std::less<>> make_constant;  // of dialects that have one
+  std::set<std::string, std::less<>> declared_dialects;  // those that DeclareOp has made
   std::deque<OpInfo> op_infos;
   OpTable ops_by_id;
   std::map<std::string, const OpInfo*, std::less<>> ops_by_name;
+
+  std::mutex dialect_mutex;
+  // By storage of the opaque type or attribute. Entries are never moved or erased.
+  std::unordered_map<const void*, DialectInstance> dialect_instances;
 
   std::mutex unregistered_mutex;
   std::deque<std::unique_ptr<OpInfo>> unregistered_infos;
@@ -222,10 +240,19 @@ inline void EndSymbolEpoch(const Context& context) {
   ImplOf(context).symbol_epoch.fetch_add(1, std::memory_order_relaxed);
 }
 
+// True for an opaque type with this name, with or without parameters.
+inline bool IsOfDialectType(std::string_view name, const TypeStorage& type) {
+  if (type.kind != Type::Kind::kOpaque || type.text.size() < name.size() + 1) return false;
+  const std::string_view text = type.text;
+  const bool ends = text.size() == name.size() + 1 || text[name.size() + 1] == '<';
+  return ends && text.substr(1, name.size()) == name;
+}
+
 // TypeConstraint::Accepts, inlined for code that checks every value of every op.
 inline bool AcceptsType(const TypeConstraint& constraint, Type type) {
   if (constraint.any) return true;
   const TypeStorage& s = *type.storage();
+  if (!constraint.dialect_type.empty()) return IsOfDialectType(constraint.dialect_type, s);
   if (constraint.scalar_i1) return s.kind == Type::Kind::kScalar && s.dtype == DType::kBool;
   return (s.kind == Type::Kind::kTensor || s.kind == Type::Kind::kUnranked) &&
          ((constraint.dtypes >> static_cast<int>(s.dtype)) & 1) != 0;

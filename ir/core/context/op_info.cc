@@ -5,6 +5,7 @@
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/context/context_impl.h"
+#include "ir/core/op_interfaces.h"
 #include "ir/core/operation.h"
 #include "ir/core/text/parser.h"
 
@@ -43,6 +44,8 @@ OpInfo::OpInfo(Context* context, OpDef def)
     }
     defaults_.push_back(value);
   }
+  if (!Has(Trait::kConstantLike) || slot_names_.empty()) return;
+  constant_slot_ = std::max(0, FindSlot("value"));
 }
 
 OpInfo* OpInfo::Unregistered(Context* context, std::string_view name) {
@@ -113,6 +116,7 @@ namespace {
 Effects DeclaredEffects(const Operation& op, bool& regions) {
   regions = false;
   if (!op.info().is_registered()) return {true, true, true};
+  if (const auto* own = op.info().Find<EffectsInterface>()) return own->EffectsOf(op);
   if (op.Has(Trait::kPure) || op.Has(Trait::kConstantLike)) return {};
   const Effects effects{op.Has(Trait::kReadsMemory), op.Has(Trait::kWritesMemory),
                         op.Has(Trait::kRandom)};

@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "ir/base/dtype.h"
 #include "ir/core/attribute.h"
+#include "ir/core/hook.h"
+#include "ir/core/interface.h"
 #include "ir/core/location.h"
 #include "ir/core/type.h"
 
@@ -36,7 +38,7 @@ enum class Trait : uint32_t {
   kElementwise = 1u << 1,        // result shape = broadcast of operand shapes, element by element
   kCommutative = 1u << 2,        // the first two operands may be swapped
   kIdempotent = 1u << 3,         // f(f(x)) = f(x)
-  kConstantLike = 1u << 4,       // its result is the constant in slot 0
+  kConstantLike = 1u << 4,       // its result is the constant in OpInfo::constant_slot
   kTerminator = 1u << 5,         // ends its block
   kIsolatedFromAbove = 1u << 6,  // its regions use no values from outside
   kSymbol = 1u << 7,             // has a name in the attribute `sym_name`
@@ -53,10 +55,11 @@ enum class Trait : uint32_t {
 
 // The types that an operand or result may have.
 struct TypeConstraint {
-  bool any = false;         // any type
-  uint32_t dtypes = 0;      // tensors of these element types: bit i stands for DType(i)
-  bool scalar_i1 = false;   // only the scalar type i1
-  std::string description;  // for messages, such as "tensor of f16, bf16, f32 or f64"
+  bool any = false;               // any type
+  uint32_t dtypes = 0;            // tensors of these element types: bit i stands for DType(i)
+  bool scalar_i1 = false;         // only the scalar type i1
+  std::string dialect_type = {};  // only this type of a dialect: "acme.money"; empty: none
+  std::string description;        // for messages, such as "tensor of f16, bf16, f32 or f64"
   // True for a type that fits. `dtypes` also accepts unranked tensors.
   bool Accepts(Type type) const;
 };
@@ -130,15 +133,15 @@ struct InferContext {
 using ResultTypes = absl::InlinedVector<Type, 2>;
 // A shape function: appends the type of each result to `results`, or returns an error. It must work
 // for symbolic dimensions and must be thread-safe.
-using InferFn = absl::Status (*)(const InferContext& context, ResultTypes& results);
+using InferFn = Hook<absl::Status(const InferContext& context, ResultTypes& results)>;
 // Checks an op beyond operand counts, types and traits. Emits no diagnostic; returns an error whose
 // message has neither op name nor location.
-using VerifyFn = absl::Status (*)(Operation& op);
+using VerifyFn = Hook<absl::Status(Operation& op)>;
 struct FoldResult;
 // Folds an op. `constants[i]` is the value of operand i if it is a constant, null otherwise.
 // Returns true if it has filled `results` with one Value or Attribute per result of the op.
-using FoldFn = bool (*)(Operation& op, std::span<const Attribute> constants,
-                        absl::InlinedVector<FoldResult, 2>& results);
+using FoldFn = Hook<bool(Operation& op, std::span<const Attribute> constants,
+                         absl::InlinedVector<FoldResult, 2>& results)>;
 
 // The definition of an op: written in YAML for Tenon's dialects, filled by hand in others.
 struct OpDef {
@@ -155,6 +158,7 @@ struct OpDef {
   InferFn infer = nullptr;               // null: result types must be given
   VerifyFn verify = nullptr;             // null: nothing more to check
   FoldFn fold = nullptr;                 // null: no fold
+  InterfaceMap interfaces;               // what the op implements beyond its traits
 };
 
 // An OpDef registered in a Context, which owns it. Immutable and thread-safe.
@@ -175,6 +179,12 @@ class OpInfo {
   // True if the definition has `trait`; false for all unregistered ops.
   bool Has(Trait trait) const { return (def_.traits & static_cast<uint32_t>(trait)) != 0; }
 
+  // The implementation of `Interface` (interface.h); null if the op has none.
+  template <typename Interface>
+  const Interface* Find() const {
+    return def_.interfaces.Find<Interface>();
+  }
+
   // The number of slots for inherent attributes. It is 1 for unregistered ops.
   int num_slots() const { return static_cast<int>(slot_names_.size()); }
   // The attribute name of a slot. Null for the slot of unregistered ops.
@@ -186,6 +196,9 @@ class OpInfo {
   Attribute default_value(int slot) const { return defaults_[slot]; }
   // The slot of operandSegmentSizes; -1 if group sizes follow from the operand count.
   int segment_slot() const { return segment_slot_; }
+  // The slot with the constant of an op with the trait kConstantLike: the attribute "value", or
+  // else the first one. -1 for other ops.
+  int constant_slot() const { return constant_slot_; }
 
   // Computes the sizes of the operand groups for `num_operands` operands. False if they do not fit.
   bool OperandSegments(int num_operands, std::span<const Attribute> slots,
@@ -197,6 +210,7 @@ class OpInfo {
   OpId id_;
   bool registered_ = true;
   int segment_slot_ = -1;
+  int constant_slot_ = -1;
   std::vector<Identifier> slot_names_;
   std::vector<Attribute> defaults_;
 };

@@ -131,6 +131,12 @@ class AsmParser {
   // Sets `text` to the dialect symbol at the current token, with a balanced <…> after it.
   bool ParseDialectSymbol(std::string_view& text);
   bool SkipBalanced();
+  // At the name of a type or attribute of MLIR that is kept as text, such as memref<4xf32, #map>.
+  bool ParseBuiltinText(std::string& text);
+  // Writes aliases in the text of a type or attribute out, since its own text names none.
+  bool ExpandAliases(size_t at, std::string_view text, bool known_only, std::string& out);
+  // Behind the name of a type or attribute that a registered dialect defines: reads "<…>".
+  bool ParseParameters(std::vector<Attribute>& parameters);
   bool CheckDialect(size_t at, std::string_view symbol, const char* what);
 
   bool ParseAttributeUncounted(Attribute& attribute);

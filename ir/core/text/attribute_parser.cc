@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "ir/core/context/context_impl.h"
+#include "ir/core/dialect_types.h"
 #include "ir/core/text/asm_parser.h"
 
 namespace tenon {
@@ -47,6 +49,12 @@ bool AsmParser::ParseAttributeUncounted(Attribute& attribute) {
       if (AtKeyword("true") || AtKeyword("false")) {
         attribute = Attribute::Bool(context_, AtKeyword("true"));
         Advance();
+        return true;
+      }
+      if (AtKeyword("affine_map") || AtKeyword("affine_set") || AtKeyword("strided")) {
+        std::string text;
+        if (!ParseBuiltinText(text)) return false;
+        attribute = Attribute::Opaque(context_, text);
         return true;
       }
       if (ConsumeKeyword("array")) return ParseDenseArray(attribute);
@@ -281,13 +289,22 @@ bool AsmParser::ParseExtendedAttribute(Attribute& attribute) {
     return true;
   }
   if (token_.text == "#core.dims") return ParseDims(attribute);
+  if (context_.impl().dialect_attributes.contains(name)) {
+    std::vector<Attribute> parameters;
+    if (!ParseParameters(parameters)) return false;
+    const absl::StatusOr<Attribute> made = MakeDialectAttribute(context_, name, parameters);
+    if (!made.ok()) return ErrorAt(at, std::string(made.status().message()));
+    attribute = *made;
+    return true;
+  }
   std::string_view text;
   if (!ParseDialectSymbol(text)) return false;
   if (text.find_first_of(".<") == std::string_view::npos) {
     return ErrorAt(at, fmt::format("undefined attribute alias '{}'", text));
   }
-  if (!CheckDialect(at, text, "attribute")) return false;
-  attribute = Attribute::Opaque(context_, text);
+  std::string whole;
+  if (!CheckDialect(at, text, "attribute") || !ExpandAliases(at, text, false, whole)) return false;
+  attribute = Attribute::Opaque(context_, whole);
   return true;
 }
 

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "fmt/format.h"
 #include "ir/core/context/context_limits.h"
+#include "ir/core/context/context_impl.h"
+#include "ir/core/dialect_types.h"
 #include "ir/core/text/asm_parser.h"
 
 namespace tenon {
@@ -73,11 +76,17 @@ bool AsmParser::ParseTypeUncounted(Type& type) {
       return false;
     type = Type::Tuple(context_, types);
     return true;
+  } else if (word == "vector" || word == "memref" || word == "complex") {
+    std::string text;
+    if (!ParseBuiltinText(text)) return false;
+    type = Type::Opaque(context_, text);
+    return true;
   } else {
-    return Error(
-        fmt::format("unknown or unsupported type '{}' (expected tensor<…>, a number type "
-                    "such as f32 or i64, index, none, tuple<…>, a function type or !dialect.…)",
-                    word));
+    return Error(fmt::format(
+        "unknown or unsupported type '{}' (expected tensor<…>, a number type "
+        "such as f32 or i64, index, none, tuple<…>, vector<…>, memref<…>, complex<…>, a "
+        "function type or !dialect.…)",
+        word));
   }
   Advance();
   return true;
@@ -246,13 +255,22 @@ bool AsmParser::ParseExtendedType(Type& type) {
     Advance();
     return true;
   }
+  if (context_.impl().dialect_types.contains(name)) {
+    std::vector<Attribute> parameters;
+    if (!ParseParameters(parameters)) return false;
+    const absl::StatusOr<Type> made = MakeDialectType(context_, name, parameters);
+    if (!made.ok()) return ErrorAt(at, std::string(made.status().message()));
+    type = *made;
+    return true;
+  }
   std::string_view text;
   if (!ParseDialectSymbol(text)) return false;
   if (text.find_first_of(".<") == std::string_view::npos) {
     return ErrorAt(at, fmt::format("undefined type alias '{}'", text));
   }
-  if (!CheckDialect(at, text, "type")) return false;
-  type = Type::Opaque(context_, text);
+  std::string whole;
+  if (!CheckDialect(at, text, "type") || !ExpandAliases(at, text, false, whole)) return false;
+  type = Type::Opaque(context_, whole);
   return true;
 }
 
@@ -265,6 +283,74 @@ bool AsmParser::ParseDialectSymbol(std::string_view& text) {
   }
   text = lexer_.text().substr(begin, end - begin);
   Advance();
+  return true;
+}
+
+bool AsmParser::ParseParameters(std::vector<Attribute>& parameters) {
+  Advance();
+  if (!Consume(TokenKind::kLess)) return true;
+  while (!At(TokenKind::kGreater)) {
+    if (!parameters.empty() && !Expect(TokenKind::kComma, "',' or '>' behind a parameter"))
+      return false;
+    if (!ParseAttribute(parameters.emplace_back())) return false;
+  }
+  Advance();
+  return true;
+}
+
+bool AsmParser::ParseBuiltinText(std::string& text) {
+  const size_t at = offset(), end = lexer_.position();
+  if (end >= lexer_.text().size() || lexer_.text()[end] != '<') {
+    const std::string what = fmt::format("'<' after '{}'", token_.text);
+    Advance();
+    return ErrorExpected(what.c_str());
+  }
+  std::string_view written;
+  return ParseDialectSymbol(written) && ExpandAliases(at, written, true, text);
+}
+
+bool AsmParser::ExpandAliases(size_t at, std::string_view text, bool known_only, std::string& out) {
+  constexpr size_t kMostText = size_t{1} << 20;
+  const auto is_name = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$';
+  };
+  bool quoted = false;
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (quoted || (c != '#' && c != '!')) {
+      if (quoted && c == '\\' && i + 1 < text.size()) {
+        out += text.substr(i, 2);
+        i += 2;
+        continue;
+      }
+      if (c == '"') quoted = !quoted;
+      // One line of text stays one line.
+      const bool space = !quoted && absl::ascii_isspace(static_cast<unsigned char>(c));
+      if (!space) out += c;
+      if (space && out.back() != ' ') out += ' ';
+      ++i;
+      continue;
+    }
+    size_t end = i + 1;
+    while (end < text.size() && is_name(text[end])) ++end;
+    const std::string_view name = text.substr(i + 1, end - i - 1);
+    const auto type = type_aliases_.find(name);
+    const auto attribute = attribute_aliases_.find(name);
+    const bool is_type = c == '!' && type != type_aliases_.end();
+    if (is_type || (c == '#' && attribute != attribute_aliases_.end())) {
+      if (!CountReference(name)) return false;
+      out += is_type ? type->second.text() : attribute->second.text();
+    } else if (known_only && !name.empty() && name.find('.') == std::string_view::npos) {
+      return ErrorAt(at, fmt::format("undefined alias '{}{}'", c, name));
+    } else {
+      out += text.substr(i, end - i);
+    }
+    i = end;
+    if (out.size() <= kMostText) continue;
+    ErrorAt(at, fmt::format("aliases written out have more than {} characters", kMostText));
+    status_ = absl::ResourceExhaustedError(status_.message());
+    return false;
+  }
   return true;
 }
 
@@ -283,6 +369,9 @@ bool AsmParser::SkipBalanced() {
         return ErrorAt(begin, "unterminated string in dialect text");
     } else if (c == '-' && i + 1 < text.size() && text[i + 1] == '>') {
       ++i;
+    } else if ((c == '<' || (c == '>' && open.back() != '>')) && i > begin && i + 1 < text.size() &&
+               text[i + 1] == '=') {
+      ++i;  // a comparison of an affine set
     } else if (c == '<' || c == '(' || c == '[' || c == '{') {
       open.push_back(c == '(' ? ')' : c == '<' ? '>' : static_cast<char>(c + 2));
     } else if (c == '>' || c == ')' || c == ']' || c == '}') {

@@ -130,7 +130,7 @@ absl::Status ImportScan8(Node& node, const GraphProto& body, int64_t num_scanned
     RunOnSlices(node, body, std::move(scanned), last, inner);
     TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, builder, inner));
     node.importer().Register(loop);
-    return ctl::ForOp(loop).outs();
+    return ctl::ForOp(loop).outs().vec();
   };
   TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node, node.builder(), batch));
   node.importer().Register(loop);

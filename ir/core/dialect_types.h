@@ -1,0 +1,39 @@
+// Types and attributes that dialects define, such as !acme.money<"EUR"> and #acme.rate<"EUR", 0.5>.
+#ifndef TENON_IR_CORE_DIALECT_TYPES_H_
+#define TENON_IR_CORE_DIALECT_TYPES_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/core/context/context.h"
+#include "ir/core/type.h"
+
+namespace tenon {
+
+// Returns the type `name`, with its dialect ("acme.money"), that a registered dialect defines
+// (Dialect::types). `parameters` stand in the order of the definition; missing ones at the end get
+// their defaults. Equal parameters give the same type. Thread-safe.
+//
+// NotFound if no dialect defines the type. InvalidArgument if there are too few or too many
+// parameters, if one is of another kind, or if the check of the definition refuses them.
+absl::StatusOr<Type> MakeDialectType(Context& context, std::string_view name,
+                                     std::span<const Attribute> parameters);
+// The same for an attribute (Dialect::attributes).
+absl::StatusOr<Attribute> MakeDialectAttribute(Context& context, std::string_view name,
+                                               std::span<const Attribute> parameters);
+
+// Returns the name of a type or attribute that a registered dialect defines, with its dialect;
+// empty for all others. `value` may be null.
+std::string_view DialectNameOf(Type value);
+std::string_view DialectNameOf(Attribute value);
+// Returns its parameters in the order of the definition; none for all others. They live as long as
+// the Context.
+std::span<const Attribute> ParametersOf(Type value);
+std::span<const Attribute> ParametersOf(Attribute value);
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_DIALECT_TYPES_H_
