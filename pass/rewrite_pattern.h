@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "ir/core/rewriter.h"
+#include "ir/core/rewrite/rewriter.h"
 
 namespace tenon {
 

@@ -6,7 +6,7 @@
 #include <compare>
 
 #include "drr/match/same_number.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 
 namespace tenon::drr {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 
 namespace tenon::drr {
 namespace {

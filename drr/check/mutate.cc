@@ -7,7 +7,7 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "ir/core/context/context.h"
 #include "ir/core/context/diagnostic.h"
 #include "ir/core/verify/verifier.h"

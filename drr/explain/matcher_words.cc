@@ -4,7 +4,7 @@
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "ir/base/shown_text.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "ir/core/location.h"
 
 namespace tenon::drr {

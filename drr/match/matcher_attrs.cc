@@ -6,7 +6,7 @@
 #include "drr/match/matcher.h"
 #include "drr/match/same_number.h"
 #include "fmt/format.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 
 namespace tenon::drr {
 namespace {

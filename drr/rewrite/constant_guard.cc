@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 
 namespace tenon::drr {
 namespace {

@@ -11,7 +11,7 @@
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "pass/rule_log.h"
 
 namespace tenon::drr {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "drr/match/matcher.h"
-#include "ir/core/ir_listener.h"
+#include "ir/core/rewrite/ir_listener.h"
 #include "pass/evaluator.h"
 
 namespace tenon::drr {

@@ -8,7 +8,7 @@
 #include "ir/core/block.h"
 #include "ir/core/clone.h"  // IWYU pragma: export
 #include "ir/core/context/context.h"
-#include "ir/core/ir_listener.h"
+#include "ir/core/rewrite/ir_listener.h"
 
 namespace tenon {
 

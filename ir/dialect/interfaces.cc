@@ -1,9 +1,9 @@
-// The interfaces (ir/core/op_interfaces.h) of Tenon's own ops.
+// The interfaces (ir/core/interfaces/op_interfaces.h) of Tenon's own ops.
 #include <algorithm>
 #include <string_view>
 
 #include "ir/core/block.h"
-#include "ir/core/op_interfaces.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ir/base/check.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "ir/dialect/folds/zero_signs.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "ir/core/attribute.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "patterns/facts/value_range.h"

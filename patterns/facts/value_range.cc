@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ir/base/guarded_read.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
 #include "patterns/facts/numbers.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ir/core/builder.h"
-#include "ir/core/op_interfaces.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/text/parser.h"
 #include "ir/core/verify/verifier.h"
 #include "ir/dialect/cf_ops.h"

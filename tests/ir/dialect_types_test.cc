@@ -1,4 +1,4 @@
-#include "ir/core/dialect_types.h"
+#include "ir/core/context/dialect_types.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Hooks with state, interfaces and constants of dialects that Tenon does not know.
-#include "ir/core/interface.h"
+#include "ir/core/interfaces/interface.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "ir/core/block.h"
-#include "ir/core/constant.h"
-#include "ir/core/hook.h"
-#include "ir/core/op_interfaces.h"
+#include "ir/core/constants/constant.h"
+#include "ir/core/interfaces/hook.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/verify/verifier.h"
 #include "tests/ir/test_ir.h"
 

@@ -1,4 +1,4 @@
-#include "ir/core/rewriter.h"
+#include "ir/core/rewrite/rewriter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

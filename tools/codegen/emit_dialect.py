@@ -22,7 +22,7 @@ def _header(dialect, path):
   body += [op_class.declaration(op) for op in dialect.ops]
   body.append(f'}}  // namespace tenon::{dialect.name}')
   includes = ['<cstdint>', '<limits>', '<optional>', '<span>', '<string>', '<string_view>', '<vector>', '',
-              '"absl/status/statusor.h"', '"ir/core/edit.h"', '"ir/core/operation.h"', '"ir/core/ranges.h"']
+              '"absl/status/statusor.h"', '"ir/core/rewrite/edit.h"', '"ir/core/operation.h"', '"ir/core/ranges.h"']
   text = cpp.header(path, includes, '\n'.join(body), f'Operations of the dialect {dialect.name}.')
   return text.replace('#include \n', '\n')
 

@@ -7,7 +7,7 @@
 #include "ir/base/check.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "pass/rewrite_step.h"
 #include "transforms/passes.h"

@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "ir/core/block.h"
 #include "ir/core/defined_dims.h"
-#include "ir/core/op_interfaces.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "transforms/passes.h"
 
 namespace tenon {

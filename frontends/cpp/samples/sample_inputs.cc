@@ -14,7 +14,7 @@
 #include "frontends/onnx/file/test_data.h"
 #include "ir/base/check.h"
 #include "ir/core/block.h"
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 #include "ir/dialect/func_ops.h"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/context/context_impl.h"
-#include "ir/core/op_interfaces.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/operation.h"
 #include "ir/core/text/parser.h"
 

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "ir/base/dtype.h"
 #include "ir/core/attribute.h"
-#include "ir/core/hook.h"
-#include "ir/core/interface.h"
+#include "ir/core/interfaces/hook.h"
+#include "ir/core/interfaces/interface.h"
 #include "ir/core/location.h"
 #include "ir/core/type.h"
 

@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 #include "ir/core/context/context_impl.h"
-#include "ir/core/dialect_types.h"
+#include "ir/core/context/dialect_types.h"
 #include "ir/core/text/asm_parser.h"
 
 namespace tenon {
@@ -289,7 +289,7 @@ bool AsmParser::ParseExtendedAttribute(Attribute& attribute) {
     return true;
   }
   if (token_.text == "#core.dims") return ParseDims(attribute);
-  if (context_.impl().dialect_attributes.contains(name)) {
+  if (ImplOf(context_).dialect_attributes.contains(name)) {
     std::vector<Attribute> parameters;
     if (!ParseParameters(parameters)) return false;
     const absl::StatusOr<Attribute> made = MakeDialectAttribute(context_, name, parameters);

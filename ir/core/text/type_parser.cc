@@ -3,9 +3,9 @@
 
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
-#include "ir/core/context/context_limits.h"
 #include "ir/core/context/context_impl.h"
-#include "ir/core/dialect_types.h"
+#include "ir/core/context/context_limits.h"
+#include "ir/core/context/dialect_types.h"
 #include "ir/core/text/asm_parser.h"
 
 namespace tenon {
@@ -255,7 +255,7 @@ bool AsmParser::ParseExtendedType(Type& type) {
     Advance();
     return true;
   }
-  if (context_.impl().dialect_types.contains(name)) {
+  if (ImplOf(context_).dialect_types.contains(name)) {
     std::vector<Attribute> parameters;
     if (!ParseParameters(parameters)) return false;
     const absl::StatusOr<Type> made = MakeDialectType(context_, name, parameters);

@@ -1,4 +1,4 @@
-#include "ir/core/edit.h"
+#include "ir/core/rewrite/edit.h"
 
 #include <memory>
 #include <utility>

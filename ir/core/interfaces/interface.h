@@ -1,6 +1,6 @@
 // Interfaces: what an op can answer about itself, beyond its traits.
-#ifndef TENON_IR_CORE_INTERFACE_H_
-#define TENON_IR_CORE_INTERFACE_H_
+#ifndef TENON_IR_CORE_INTERFACES_INTERFACE_H_
+#define TENON_IR_CORE_INTERFACES_INTERFACE_H_
 
 #include <cstdint>
 #include <memory>
@@ -54,4 +54,4 @@ class InterfaceMap {
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_INTERFACE_H_
+#endif  // TENON_IR_CORE_INTERFACES_INTERFACE_H_

@@ -1,7 +1,7 @@
 // The interfaces that passes ask ops for. Dialects outside of Tenon implement them for their ops
 // (interface.h); an op without one is treated as its traits and its definition say.
-#ifndef TENON_IR_CORE_OP_INTERFACES_H_
-#define TENON_IR_CORE_OP_INTERFACES_H_
+#ifndef TENON_IR_CORE_INTERFACES_OP_INTERFACES_H_
+#define TENON_IR_CORE_INTERFACES_OP_INTERFACES_H_
 
 #include <string_view>
 
@@ -107,4 +107,4 @@ std::string_view CalleeOf(const Operation& op);
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_OP_INTERFACES_H_
+#endif  // TENON_IR_CORE_INTERFACES_OP_INTERFACES_H_

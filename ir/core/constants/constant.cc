@@ -1,4 +1,4 @@
-#include "ir/core/constant.h"
+#include "ir/core/constants/constant.h"
 
 #include "ir/core/context/context_impl.h"
 
@@ -12,7 +12,7 @@ constexpr OpId kCoreConstant = HashOpName("core.constant");
 Operation* MakeConstant(OpBuilder& builder, const OpInfo& asking, Attribute value, Type type,
                         Location location) {
   Context& context = builder.context();
-  const auto& makers = context.impl().make_constant;
+  const auto& makers = ImplOf(context).make_constant;
   if (const auto own = makers.find(asking.dialect()); own != makers.end()) {
     if (Operation* made = own->second(builder, value, type, location)) return made;
   }

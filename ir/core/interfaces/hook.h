@@ -1,6 +1,6 @@
 // Functions that definitions of ops carry, with or without state of their own.
-#ifndef TENON_IR_CORE_HOOK_H_
-#define TENON_IR_CORE_HOOK_H_
+#ifndef TENON_IR_CORE_INTERFACES_HOOK_H_
+#define TENON_IR_CORE_INTERFACES_HOOK_H_
 
 #include <cstddef>
 #include <memory>
@@ -66,4 +66,4 @@ class Hook<Result(Args...)> {
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_HOOK_H_
+#endif  // TENON_IR_CORE_INTERFACES_HOOK_H_

@@ -1,9 +1,9 @@
-#include "ir/core/rewriter.h"
+#include "ir/core/rewrite/rewriter.h"
 
 #include <vector>
 
-#include "ir/core/edit.h"
 #include "ir/core/ranges.h"
+#include "ir/core/rewrite/edit.h"
 
 namespace tenon {
 

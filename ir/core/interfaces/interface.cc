@@ -1,4 +1,4 @@
-#include "ir/core/interface.h"
+#include "ir/core/interfaces/interface.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ir/core/op_interfaces.h"
+#include "ir/core/interfaces/op_interfaces.h"
 
 namespace tenon {
 

@@ -1,6 +1,6 @@
 // Types and attributes that dialects define, such as !acme.money<"EUR"> and #acme.rate<"EUR", 0.5>.
-#ifndef TENON_IR_CORE_DIALECT_TYPES_H_
-#define TENON_IR_CORE_DIALECT_TYPES_H_
+#ifndef TENON_IR_CORE_CONTEXT_DIALECT_TYPES_H_
+#define TENON_IR_CORE_CONTEXT_DIALECT_TYPES_H_
 
 #include <span>
 #include <string>
@@ -36,4 +36,4 @@ std::span<const Attribute> ParametersOf(Attribute value);
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_DIALECT_TYPES_H_
+#endif  // TENON_IR_CORE_CONTEXT_DIALECT_TYPES_H_

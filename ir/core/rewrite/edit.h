@@ -1,6 +1,6 @@
 // Changes of blocks, operand lists and regions that take several steps.
-#ifndef TENON_IR_CORE_EDIT_H_
-#define TENON_IR_CORE_EDIT_H_
+#ifndef TENON_IR_CORE_REWRITE_EDIT_H_
+#define TENON_IR_CORE_REWRITE_EDIT_H_
 
 #include <span>
 
@@ -48,4 +48,4 @@ void ReplaceAndErase(Operation* op, std::span<const Value> values);
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_EDIT_H_
+#endif  // TENON_IR_CORE_REWRITE_EDIT_H_

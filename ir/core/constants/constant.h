@@ -1,6 +1,6 @@
 // Constants of any dialect: reading the value of an op, and making an op for a value.
-#ifndef TENON_IR_CORE_CONSTANT_H_
-#define TENON_IR_CORE_CONSTANT_H_
+#ifndef TENON_IR_CORE_CONSTANTS_CONSTANT_H_
+#define TENON_IR_CORE_CONSTANTS_CONSTANT_H_
 
 #include "absl/container/inlined_vector.h"
 #include "ir/core/builder.h"
@@ -43,4 +43,4 @@ absl::InlinedVector<Value, 2> MakeFolded(OpBuilder& builder, const Operation& op
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_CONSTANT_H_
+#endif  // TENON_IR_CORE_CONSTANTS_CONSTANT_H_

@@ -1,6 +1,6 @@
 // Changing IR so that a listener learns of each change.
-#ifndef TENON_IR_CORE_REWRITER_H_
-#define TENON_IR_CORE_REWRITER_H_
+#ifndef TENON_IR_CORE_REWRITE_REWRITER_H_
+#define TENON_IR_CORE_REWRITE_REWRITER_H_
 
 #include <span>
 #include <string_view>
@@ -99,4 +99,4 @@ class Rewriter : public OpBuilder {
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_REWRITER_H_
+#endif  // TENON_IR_CORE_REWRITE_REWRITER_H_

@@ -1,6 +1,6 @@
 // Being told of changes of IR.
-#ifndef TENON_IR_CORE_IR_LISTENER_H_
-#define TENON_IR_CORE_IR_LISTENER_H_
+#ifndef TENON_IR_CORE_REWRITE_IR_LISTENER_H_
+#define TENON_IR_CORE_REWRITE_IR_LISTENER_H_
 
 namespace tenon {
 
@@ -30,4 +30,4 @@ class IrListener {
 
 }  // namespace tenon
 
-#endif  // TENON_IR_CORE_IR_LISTENER_H_
+#endif  // TENON_IR_CORE_REWRITE_IR_LISTENER_H_

@@ -1,4 +1,4 @@
-#include "ir/core/dialect_types.h"
+#include "ir/core/context/dialect_types.h"
 
 #include <mutex>
 #include <utility>
@@ -65,19 +65,19 @@ const DialectInstance* Find(ContextImpl& impl, const void* storage) {
 
 const DialectInstance* Find(Type value) {
   if (!value || value.kind() != Type::Kind::kOpaque) return nullptr;
-  return Find(value.context().impl(), value.storage());
+  return Find(ImplOf(value.context()), value.storage());
 }
 
 const DialectInstance* Find(Attribute value) {
   if (!value || value.kind() != Attribute::Kind::kOpaque) return nullptr;
-  return Find(value.context().impl(), value.storage());
+  return Find(ImplOf(value.context()), value.storage());
 }
 
 }  // namespace
 
 absl::StatusOr<Type> MakeDialectType(Context& context, std::string_view name,
                                      std::span<const Attribute> parameters) {
-  ContextImpl& impl = context.impl();
+  ContextImpl& impl = ImplOf(context);
   absl::StatusOr<DialectInstance> instance = Checked(impl.dialect_types, name, parameters);
   if (!instance.ok()) return instance.status();
   const Type type = Type::Opaque(context, TextOf('!', *instance));
@@ -87,7 +87,7 @@ absl::StatusOr<Type> MakeDialectType(Context& context, std::string_view name,
 
 absl::StatusOr<Attribute> MakeDialectAttribute(Context& context, std::string_view name,
                                                std::span<const Attribute> parameters) {
-  ContextImpl& impl = context.impl();
+  ContextImpl& impl = ImplOf(context);
   absl::StatusOr<DialectInstance> instance = Checked(impl.dialect_attributes, name, parameters);
   if (!instance.ok()) return instance.status();
   const Attribute attribute = Attribute::Opaque(context, TextOf('#', *instance));
