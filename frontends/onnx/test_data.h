@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontends/onnx/string_data.h"
 #include "frontends/onnx/tensor_data.h"
 #include "ir/core/limits.h"
 
@@ -18,6 +19,11 @@ absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path, const Limit
 // Writes such a file. InvalidArgument if the tensor is too large for it, or if it cannot be
 // written.
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor);
+
+// Reads and writes a file with one TensorProto of strings. Errors as above.
+absl::StatusOr<StringData> ReadStringTensorProto(const std::string& path,
+                                                 const Limits& limits = {});
+absl::Status WriteStringTensorProto(const std::string& path, const StringData& strings);
 
 // The value of a file with a SequenceProto or an OptionalProto of tensors.
 struct SequenceData {

@@ -23,7 +23,7 @@ ALLOWED = {
     "patterns": ["drr", *IR],
     "transforms": ["pass", "drr", "patterns", *IR],
     "kernels": ["ir/core/bfloat16.h", "ir/core/ceil_div.h", "ir/core/dtype.h", "ir/core/narrow_number.h", "ir/core/pointwise.h",
-                "ir/core/pointwise_ops.def", "ir/core/weight_group.h"],
+                "ir/core/pointwise_ops.def", "ir/core/string_span.h", "ir/core/weight_group.h"],
     "executor": ["kernels", "pass", *IR],
     "frontends/onnx": IR,
     "frontends/onnx/export": ["frontends/onnx", "pass", "transforms", *IR],
@@ -37,6 +37,7 @@ ALLOWED = {
 VENDOR_ALLOWED = {
     r"google/protobuf/|.*\.pb\.h$": ["frontends/onnx", "tests"],
     r"(oneapi/dnnl/|dnnl|hwy/|xbyak/|omp\.h|cuda|cublas|cudnn|nvrtc|nccl)": ["kernels", "executor", "tests"],
+    r"(re2/|jpeglib\.h|png\.h|webp/|tiffio\.h|openjpeg)": ["kernels"],
     r"nlohmann/": ["executor", "frontends/api", "tools", "tests", "pass", "drr"],
     r"(mlir|llvm)/": ["tests/bench"],
     r"(gtest|gmock|benchmark)/": ["tests"],
