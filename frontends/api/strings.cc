@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "frontends/api/sample_strings.h"
 #include "frontends/onnx/string_data.h"
 #include "ir/core/check.h"
 #include "ir/core/shown_text.h"

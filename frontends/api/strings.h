@@ -12,7 +12,6 @@
 #include "executor/program.h"
 #include "executor/tensor.h"
 #include "frontends/api/compare.h"
-#include "frontends/api/sample_random.h"
 
 namespace tenon {
 
@@ -41,9 +40,6 @@ absl::StatusOr<StringTensor> UnpackStrings(const Tensor& spans, const Tensor& te
 
 // Compares the spans and texts of two tensors of strings: equal are those with equal strings.
 Difference CompareStrings(std::span<const Tensor> actual, std::span<const Tensor> expected);
-
-// Returns made-up strings of a shape.
-StringTensor SampleStrings(std::span<const int64_t> shape, SampleRandom& random);
 
 }  // namespace tenon
 

@@ -157,16 +157,18 @@ absl::Status ImportTfIdfVectorizer(Node& node) {
   }
   Value result = f.Make<str::CountNgramsOp>(x, attrs);
   TENON_RETURN_IF_ERROR(f.status());
-  const DimExpr width = result.type().dim(-1);
-  if (weights && !width.is_constant(static_cast<int64_t>(weights->size()))) {
-    return node.Error(fmt::format("TfIdfVectorizer has {} weights for {} columns", weights->size(),
-                                  width.text()));
+  if (weights && weights->size() != columns->size()) {
+    return node.Error(fmt::format("TfIdfVectorizer has {} weights for {} n-grams", weights->size(),
+                                  columns->size()));
   }
   if (mode == "IDF") {
     result = f.Cast(f.Make<ten::GreaterOp>(result, f.Scalar(DType::kF32, 0)), DType::kF32);
   }
   if (mode != "TF" && weights) {
-    const std::vector<double> values(weights->begin(), weights->end());
+    std::vector<double> values(static_cast<size_t>(result.type().dim(-1).constant()), 1);
+    for (size_t i = 0; i < columns->size(); ++i) {
+      values[static_cast<size_t>((*columns)[i])] = (*weights)[i];
+    }
     const auto count = static_cast<int64_t>(values.size());
     result = f.Mul(result, ml::Table(f, node, DType::kF32, std::span(&count, 1), values));
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "frontends/onnx/strings.h"
 #include "frontends/onnx/tensor.h"
 #include "ir/core/check.h"
 #include "ir/core/string_span.h"

@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "frontends/onnx/onnx.pb.h"
 
 namespace tenon::onnx {
 
@@ -18,10 +16,6 @@ struct StringData {
   std::vector<int64_t> dims;
   std::vector<std::string> strings;
 };
-
-// Reads a tensor of strings. An error if it has another number of strings than its dimensions say.
-// Messages do not name the tensor.
-absl::StatusOr<StringData> DecodeStrings(const onnxpb::TensorProto& tensor);
 
 // What the IR has for strings: a span for each, and the text (ir/core/string_span.h).
 struct PackedStrings {

@@ -11,8 +11,13 @@
 #include "absl/status/statusor.h"
 #include "frontends/onnx/adapters.h"
 #include "frontends/onnx/formula.h"
+#include "frontends/onnx/string_data.h"
 
 namespace tenon::onnx {
+
+// Reads a tensor of strings. An error if it has another number of strings than its dimensions say.
+// Messages do not name the tensor.
+absl::StatusOr<StringData> DecodeStrings(const onnxpb::TensorProto& tensor);
 
 // Returns constants at `builder`, or at that of the node, that hold strings.
 absl::StatusOr<Container> ConstantStrings(GraphImporter& importer, OpBuilder& builder,

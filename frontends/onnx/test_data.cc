@@ -8,6 +8,7 @@
 
 #include "frontends/onnx/mapped_file.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/strings.h"
 #include "frontends/onnx/tensor.h"
 #include "frontends/onnx/wire.h"
 #include "ir/core/check.h"

@@ -92,6 +92,24 @@ TEST(Strings, ThroughControlFlow) {
   model.Ints("three", {}, {3});
   model.Node("Loop", {"three", "", "x"}, {"out"}, {{"body", body.graph()}}).Output("out");
   EXPECT_THAT(StringsOf(model, {{"x", {{1}, {"ab"}}}}).strings, ElementsAre("abababab"));
+
+  ModelBuilder branches(17), twice(17), joined(17);
+  branches.Input("x", {"N"}, kString).Input("w", {1}, kString);
+  twice.Node("Concat", {"x", "x"}, {"t"}, {{"axis", int64_t{0}}}).Output("t");
+  joined.Node("StringConcat", {"x", "w"}, {"e"}).Output("e");
+  branches.Node("Equal", {"w", "word"}, {"same"})
+      .Node("If", {"same"}, {"out"},
+            {{"then_branch", twice.graph()}, {"else_branch", joined.graph()}})
+      .Output("out");
+  TensorProto& word = *branches.graph().add_initializer();
+  word.set_name("word");
+  word.set_data_type(kString);
+  word.add_dims(1);
+  word.add_string_data("w");
+  EXPECT_THAT(StringsOf(branches, {{"x", {{2}, {"a", ""}}}, {"w", {{1}, {"w"}}}}).strings,
+              ElementsAre("a", "", "a", ""));
+  EXPECT_THAT(StringsOf(branches, {{"x", {{2}, {"a", ""}}}, {"w", {{1}, {"z"}}}}).strings,
+              ElementsAre("az", "z"));
 }
 
 TEST(Strings, NumbersAndBack) {
@@ -110,6 +128,23 @@ TEST(Strings, NumbersAndBack) {
     EXPECT_THAT(ErrorOf(back, {{"x", {{1}, {wrong}}}}), HasSubstr("(expected a number of type i8)"))
         << wrong;
   }
+}
+
+TEST(Strings, WeightsBelongToNgrams) {
+  ModelBuilder model(17);
+  model.Input("x", {"N"}, kString);
+  model.Node("TfIdfVectorizer", {"x"}, {"n"},
+             {{"mode", std::string("TFIDF")},
+              {"ngram_counts", std::vector<int64_t>{0}},
+              {"ngram_indexes", std::vector<int64_t>{1, 0}},
+              {"weights", std::vector<float>{10, 100}}});
+  onnxpb::AttributeProto& pool = *model.graph().mutable_node(0)->add_attribute();
+  pool.set_name("pool_strings");
+  pool.set_type(onnxpb::AttributeProto::STRINGS);
+  for (const char* word : {"a", "b"}) pool.add_strings(word);
+  model.Node("Cast", {"n"}, {"out"}, {{"to", int64_t{kString}}}).Output("out");
+  EXPECT_THAT(StringsOf(model, {{"x", {{4}, {"a", "c", "a", "b"}}}}).strings,
+              ElementsAre("100.0", "20.0"));
 }
 
 TEST(Strings, WhatIsWrong) {

@@ -7,6 +7,7 @@
 #include "frontends/api/npy.h"
 #include "frontends/api/sample_random.h"
 #include "frontends/api/sample_sizes.h"
+#include "frontends/api/sample_strings.h"
 #include "frontends/api/sequences.h"
 #include "frontends/api/strings.h"
 #include "frontends/onnx/test_data.h"
