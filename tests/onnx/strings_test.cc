@@ -27,6 +27,7 @@ using ByName = std::map<std::string, StringTensor>;
 // Runs a model, with optimization or without, on tensors of strings.
 absl::StatusOr<std::vector<Tensor>> RunModel(const ModelBuilder& model, const ByName& inputs,
                                              bool optimize, std::vector<TensorSpec>* outputs) {
+  EXPECT_TRUE(ImportModel(model).status.ok());
   TENON_ASSIGN_OR_RETURN(tenon::Model loaded, LoadFromBytes(model.Serialize(), "case.onnx"));
   TENON_RETURN_IF_ERROR(Optimize(loaded, {.level = optimize ? 2 : 0}));
   TENON_ASSIGN_OR_RETURN(const Program program,
@@ -128,6 +129,40 @@ TEST(Strings, NumbersAndBack) {
     EXPECT_THAT(ErrorOf(back, {{"x", {{1}, {wrong}}}}), HasSubstr("(expected a number of type i8)"))
         << wrong;
   }
+}
+
+TEST(Strings, SplitAndNormalized) {
+  ModelBuilder split(20);
+  split.Input("x", {"N"}, kString);
+  split.Node("StringSplit", {"x"}, {"out", "counts"}, {{"delimiter", std::string(",")}});
+  const StringTensor parts = StringsOf(split.Output("out"), {{"x", {{2}, {"a,b", "c"}}}});
+  EXPECT_THAT(parts.shape, ElementsAre(2, 2));
+  EXPECT_THAT(parts.strings, ElementsAre("a", "b", "c", ""));
+
+  ModelBuilder normal(17);
+  normal.Input("x", {"N"}, kString);
+  normal.Node("StringNormalizer", {"x"}, {"out"}, {{"case_change_action", std::string("UPPER")}});
+  onnxpb::AttributeProto& words = *normal.graph().mutable_node(0)->add_attribute();
+  words.set_name("stopwords");
+  words.set_type(onnxpb::AttributeProto::STRINGS);
+  words.add_strings("THE");
+  normal.Output("out");
+  EXPECT_THAT(StringsOf(normal, {{"x", {{3}, {"the", "é", "tree"}}}}).strings,
+              ElementsAre("É", "TREE"));
+  EXPECT_THAT(StringsOf(normal, {{"x", {{1}, {"the"}}}}).strings, ElementsAre(""));
+}
+
+TEST(Strings, ImagesAreDecoded) {
+  ModelBuilder model(20);
+  model.Input("x", {"n"}, TensorProto::UINT8);
+  model.Node("ImageDecoder", {"x"}, {"out"}, {{"pixel_format", std::string("Grayscale")}});
+  const Imported made = ImportModel(model.Output("out"));
+  EXPECT_EQ(made.Ops(), "image.decode");
+  EXPECT_THAT(made.ResultType(), HasSubstr("tensor<?x?x1xui8"));
+  ModelBuilder wrong(20);
+  wrong.Input("x", {"n"}, TensorProto::UINT8);
+  wrong.Node("ImageDecoder", {"x"}, {"out"}, {{"pixel_format", std::string("CMYK")}});
+  EXPECT_FALSE(ImportModel(wrong.Output("out")).status.ok());
 }
 
 TEST(Strings, WeightsBelongToNgrams) {
