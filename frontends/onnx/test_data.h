@@ -20,9 +20,10 @@ absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path, const Limit
 // written.
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor);
 
-// Reads and writes a file with one TensorProto of strings. Errors as above.
+// Reads a file with one TensorProto of strings. Errors as for ReadTensorProto.
 absl::StatusOr<StringData> ReadStringTensorProto(const std::string& path,
                                                  const Limits& limits = {});
+// Writes such a file. Errors as for WriteTensorProto.
 absl::Status WriteStringTensorProto(const std::string& path, const StringData& strings);
 
 // The value of a file with a SequenceProto or an OptionalProto of tensors.
