@@ -229,13 +229,17 @@ absl::StatusOr<Shape> run_time_shapes::Ints(const kernels::TensorView& view,
 bool HasRunTimeShape(OpId op) {
   return op == ten::RangeOp::kId || op == ten::DynamicReshapeOp::kId ||
          op == ten::DynamicExpandOp::kId || op == ten::DynamicSliceOp::kId ||
-         op == ten::DynamicTileOp::kId || run_time_shapes::IsSelection(op);
+         op == ten::DynamicTileOp::kId || run_time_shapes::IsSelection(op) ||
+         run_time_shapes::MakesStrings(op);
 }
 
 namespace {
 
 absl::StatusOr<Shapes> FindShapes(const OpInfo& info, std::span<const Attribute> slots,
                                   std::span<const TensorView> operands) {
+  if (run_time_shapes::MakesStrings(info.id())) {
+    return run_time_shapes::StringShapes(info, slots, operands);
+  }
   if (run_time_shapes::IsSelection(info.id())) {
     return run_time_shapes::SelectionShapes(info, slots, operands);
   }

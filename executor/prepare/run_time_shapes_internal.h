@@ -27,6 +27,11 @@ bool IsSelection(OpId op);
 absl::StatusOr<Shapes> SelectionShapes(const OpInfo& info, std::span<const Attribute> slots,
                                        std::span<const kernels::TensorView> operands);
 
+// Operations of run_time_strings.cc, in the same way.
+bool MakesStrings(OpId op);
+absl::StatusOr<Shapes> StringShapes(const OpInfo& info, std::span<const Attribute> slots,
+                                    std::span<const kernels::TensorView> operands);
+
 }  // namespace tenon::run_time_shapes
 
 #endif  // TENON_EXECUTOR_PREPARE_RUN_TIME_SHAPES_INTERNAL_H_

@@ -35,9 +35,12 @@ absl::Status GraphImporter::CheckRank(const onnxpb::ValueInfoProto& info) {
 
 Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
   if (type.value_case() != onnxpb::TypeProto::kTensorType) return Type();
-  const onnxpb::TypeProto::Tensor& tensor = type.tensor_type();
-  const DType dtype = DTypeOf(tensor.elem_type());
+  const DType dtype = DTypeOf(type.tensor_type().elem_type());
   if (dtype == DType::kInvalid) return Type();
+  return TensorType(type.tensor_type(), dtype, binding);
+}
+
+Type GraphImporter::TensorType(const TypeProto::Tensor& tensor, DType dtype, bool binding) {
   if (!tensor.has_shape() || tensor.shape().dim_size() > kMaxRank)
     return Type::Unranked(context_, dtype);
   std::vector<DimExpr> dims;
@@ -62,8 +65,19 @@ Type GraphImporter::Convert(const onnxpb::TypeProto& type, bool binding) {
   return Type::Tensor(context_, dtype, std::span<const DimExpr>(dims));
 }
 
+std::optional<ContainerType> GraphImporter::ConvertStrings(const TypeProto& type, bool binding) {
+  if (type.value_case() != TypeProto::kTensorType ||
+      type.tensor_type().elem_type() != onnxpb::TensorProto::STRING) {
+    return std::nullopt;
+  }
+  const Type spans = TensorType(type.tensor_type(), DType::kI64, binding);
+  if (!spans.is_tensor()) return std::nullopt;
+  return StringsOf(spans);
+}
+
 std::optional<ContainerType> GraphImporter::ConvertContainer(const TypeProto& type) {
   using Kind = ContainerType::Kind;
+  if (const auto strings = ConvertStrings(type, /*binding=*/false)) return strings;
   ContainerType container;
   const TypeProto* inner = &type;
   if (inner->value_case() == TypeProto::kOptionalType) {

@@ -8,6 +8,7 @@
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/ops/adapters.h"
 #include "frontends/onnx/ops/containers/containers.h"
+#include "frontends/onnx/ops/containers/strings.h"
 #include "frontends/onnx/ops/control/diverging_if.h"
 #include "ir/base/check.h"
 #include "ir/core/constants/keep_blobs.h"
@@ -200,6 +201,14 @@ absl::StatusOr<Value> GraphImporter::Lookup(Scope& scope, const std::string& nam
     const auto it = s->weights.find(name);
     if (it == s->weights.end()) continue;
     const Location location = Location::Name(context_, name);
+    if (it->second->data_type() == TensorProto::STRING) {
+      OpBuilder builder = WeightBuilder(context_, *s);
+      TENON_ASSIGN_OR_RETURN(const Value value,
+                             StringInitializer(*this, *it->second, location, builder));
+      s->last_weight = value.defining_op();
+      s->values.emplace(name, value);
+      return value;
+    }
     absl::StatusOr<Attribute> elements = DecodeElements(context_, *it->second, source_);
     OpBuilder builder = WeightBuilder(context_, *s);
     if (absl::IsUnimplemented(elements.status())) {
@@ -406,9 +415,14 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
   if (registered == nullptr && domain.empty() && node.op_type() == "Identity" &&
       node.num_inputs() == 1)
     return node.Return(node.input(0));
+  bool strings = false;
   for (int i = 0; i < node.num_inputs(); ++i) {
     if (!node.input(i) || node.input(i).type().is_tensor()) continue;
     const std::optional<Container> container = Unwrap(node.input(i));
+    if (container && container->is_strings() && registered == nullptr) {
+      strings = true;
+      continue;
+    }
     if (!container || !TakesContainers(node)) {
       return node.Unsupported(
           fmt::format("{} whose input \"{}\" has {}", node.op_type(), node.proto().input(i),
@@ -422,12 +436,12 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
   if (adapter == nullptr)
     return node.Opaque(fmt::format("{} has no counterpart", node.op_type()),
                        "an operator of docs/reference/onnx-operators.md");
-  if (!domain.empty()) return adapter(node);
+  if (!domain.empty()) return strings ? ImportOnStrings(node, adapter) : adapter(node);
   if (const int64_t since = MinOpset(node.op_type()); node.version() < since) {
     return node.Unsupported(fmt::format("{} of opset {}", node.op_type(), node.version()),
                             fmt::format("opset {} or newer", since));
   }
-  return adapter(node);
+  return strings ? ImportOnStrings(node, adapter) : adapter(node);
 }
 
 absl::Status GraphImporter::Bind(Node& node, Scope& scope) {

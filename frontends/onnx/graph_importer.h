@@ -78,8 +78,11 @@ class GraphImporter {
   // Returns the type of a declaration; null if it has no counterpart. Dimension names count only if
   // they are `binding`; other and missing ones are Unknown.
   Type Convert(const onnxpb::TypeProto& type, bool binding);
-  // Returns the type of a declared sequence or optional value of tensors; nullopt for other
-  // declarations, and for element types without counterpart.
+  // Returns the type of a declared tensor of strings; nullopt for other declarations, and without a
+  // rank. `binding` as above.
+  std::optional<ContainerType> ConvertStrings(const onnxpb::TypeProto& type, bool binding);
+  // Returns the type of a declared sequence or optional value of tensors, or of a tensor of
+  // strings; nullopt for other declarations, and for element types without counterpart.
   std::optional<ContainerType> ConvertContainer(const onnxpb::TypeProto& type);
   // ResourceExhausted if a value is declared with more than kMaxRank dimensions.
   absl::Status CheckRank(const onnxpb::ValueInfoProto& info);
@@ -126,6 +129,7 @@ class GraphImporter {
   absl::StatusOr<std::vector<Value>> ImportGraph(const onnxpb::GraphProto& graph, Location location,
                                                  Scope& scope, const Frame& frame,
                                                  OpBuilder& builder);
+  Type TensorType(const onnxpb::TypeProto::Tensor& tensor, DType dtype, bool binding);
   absl::Status RunAdapter(Node& node);
   // Returns, for messages, why a value of this name is no ranked tensor.
   std::string DescribeInput(const std::string& name) const;

@@ -4,6 +4,7 @@
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/ops/containers/sequence_formula.h"
+#include "frontends/onnx/ops/containers/strings.h"
 #include "ir/base/check.h"
 #include "ir/core/block.h"
 
@@ -33,7 +34,9 @@ absl::StatusOr<std::vector<GraphImporter::Input>> GraphImporter::DeclareInputs(
       return Error(file_location_, fmt::format("input \"{}\" has no type", input.name()));
     }
     TENON_RETURN_IF_ERROR(CheckRank(input));
-    if (const auto container = ConvertContainer(input.type())) {
+    auto container = ConvertStrings(input.type(), /*binding=*/true);
+    if (!container) container = ConvertContainer(input.type());
+    if (container) {
       const std::vector<Type> packed = PackedTypes(context_, *container);
       for (const std::string& name : PackedNames(input.name(), *container)) names.push_back(name);
       types.insert(types.end(), packed.begin(), packed.end());
@@ -83,12 +86,18 @@ absl::StatusOr<std::vector<Value>> GraphImporter::Results(const GraphProto& grap
       names.push_back(output.name());
       continue;
     }
+    if (container && container->is_strings()) type.reset();
     // Whether the value is optional is a matter of the declaration, if there is one.
     if (!type) type = *container;
     NodeProto proto;
     Node node(*this, proto, scope, builder, main_, Location::Name(context_, output.name()));
     SequenceFormula formula(node);
-    for (const Value part : formula.PackedAs(outputs[i], *type)) results.push_back(part);
+    if (type->is_strings()) {
+      const Container ordered = InOrder(formula.formula(), *container);
+      results.insert(results.end(), ordered.parts.begin(), ordered.parts.end());
+    } else {
+      for (const Value part : formula.PackedAs(outputs[i], *type)) results.push_back(part);
+    }
     TENON_RETURN_IF_ERROR(formula.status());
     for (std::string& name : PackedNames(output.name(), *type)) names.push_back(std::move(name));
   }

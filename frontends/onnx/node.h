@@ -51,6 +51,8 @@ class Node {
   // Null if it is absent.
   Value input(int i) const { return i < num_inputs() ? inputs_[i] : Value(); }
   std::span<const Value> inputs() const { return inputs_; }
+  // Replaces an input: adapters of operators that only move elements get the spans of strings.
+  void SetInput(int i, Value value) { inputs_[static_cast<size_t>(i)] = value; }
   // Returns an error unless there are `min` to `max` inputs and the first `min` are present.
   absl::Status CheckInputs(int min, int max) const;
   // Returns the elements of an input that is a constant; null otherwise.

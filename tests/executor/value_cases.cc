@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "tests/executor/run_util.h"
 
@@ -365,11 +366,60 @@ std::vector<ValueCase> Counted() {
   };
 }
 
+Tensor Bytes(std::string_view text) {
+  const std::vector<uint8_t> bytes(text.begin(), text.end());
+  return MakeTensor(DType::kU8, {static_cast<int64_t>(bytes.size())}, bytes);
+}
+
+// Spans must lie in their text, and images must be whole.
+std::vector<ValueCase> Spans() {
+  constexpr int64_t kByte = int64_t{1} << 31;  // a span that begins one byte later
+  const Tensor x = V({2, kByte + 2}), text = Bytes("12345");
+  const std::vector<Tensor> outside = {
+      V({6, 0}), V({-1, 0}), V({0, kMax}), V({kMin, 0}), V({0, 5 * kByte + 1}), V({0, 6 * kByte})};
+  const std::vector<Tensor> inside = {V({0, 0}), V({5, 5 * kByte}), V({4 * kByte + 1, 0})};
+  const auto of_x = [&](const std::string& op, const std::string& attrs,
+                        const std::vector<std::string>& results) {
+    return ValueCase{op, attrs, {{"x", x}, {"text", text}}, results, {{"x", outside}}, {}};
+  };
+  std::vector<ValueCase> cases = {
+      of_x("str.change_case", "to = \"upper\"", {"2xi64", "?xui8"}),
+      of_x("str.split", "", {"2x?xi64", "2xi64"}),
+      of_x("str.matches", "pattern = \"1.*\"", {"2xi1"}),
+      of_x("str.to_number", "to = i64", {"2xi64"}),
+      of_x("str.pack", "", {"2xi64", "?xui8"}),
+      {"str.find",
+       "",
+       {{"x", x}, {"text", text}, {"keys", x}, {"keys_text", text}},
+       {"2xi64"},
+       {{"x", outside}, {"keys", outside}},
+       {{"x", inside}, {"keys", inside}}},
+  };
+  for (const std::string op : {"str.equal", "str.concat"}) {
+    cases.push_back({op,
+                     "",
+                     {{"a", x}, {"a_text", text}, {"b", x}, {"b_text", text}},
+                     {"2xi64", "?xui8"},
+                     {{"a", outside}, {"b", outside}},
+                     {{"a", inside}, {"b", inside}}});
+  }
+  cases[cases.size() - 2].results = {"2xi1"};
+  cases.push_back({"image.decode",
+                   "",
+                   {{"x", Bytes("P2 2 1 9 0 9")}},
+                   {"?x?x3xui8"},
+                   {{"x",
+                     {Bytes("P2 2 1 9 0 x"), Bytes("P2 2 0 9 0 9"), Bytes("P2 2 1 9 0  "),
+                      Bytes("Q2 2 1 9 0 9"), Bytes("P2 99999999 ")}}},
+                   {{"x", {Bytes("P2 1 2 9 0 9")}}}});
+  return cases;
+}
+
 }  // namespace
 
 std::vector<ValueCase> ValueCases() {
   std::vector<ValueCase> all;
-  for (const auto& cases : {Indices(), Regions(), Lengths(), Axes(), Sizes(), Counted()}) {
+  for (const auto& cases : {Indices(), Regions(), Lengths(), Axes(), Sizes(), Counted(), Spans()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

@@ -73,6 +73,9 @@ std::vector<NodeSeed> Nodes() {
       {"Slice", {"square", "begin", "end"}, {}},
       {"Softmax", {"x"}, {{"axis", int64_t{1}}}},
       {"Split", {"x", "halves"}, {{"axis", int64_t{2}}}, {"out", "rest"}},
+      {"StringConcat", {"words", "words"}, {}},
+      {"StringNormalizer", {"words"}, {{"case_change_action", std::string("UPPER")}}},
+      {"StringSplit", {"words"}, {{"delimiter", std::string("a")}}, {"out", "parts"}},
       {"Tile", {"square", "begin"}, {}},
       {"TopK", {"x", "two_i"}, {}, {"out", "places"}},
       {"Transpose", {"x"}, {{"perm", std::vector<int64_t>{2, 0, 1}}}},
@@ -86,7 +89,8 @@ ModelSeed NodeModel(const NodeSeed& seed) {
   ModelBuilder model(17);
   model.Input("x", {"N", 3, 4}).Input("y", {"N", 3, 4}).Input("square", {4, 4});
   model.Input("image", {1, 2, 6, 6}).Input("flags", {3, 4}, onnxpb::TensorProto::BOOL);
-  model.Input("i", {2}, onnxpb::TensorProto::INT64);
+  model.Input("i", {2}, onnxpb::TensorProto::INT64)
+      .Input("words", {"N"}, onnxpb::TensorProto::STRING);
   model.Floats("row", {4}, {1, -2, 3, 0.5}).Floats("two", {2}, {1, 0.25}).Floats("low", {}, {-0.5});
   model.Floats("filter", {2, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 8, 7, 6, 5, 4, 3, 2, 1});
   model.Floats("lstm_w", {1, 8, 4}, std::vector<float>(32, 0.1f));

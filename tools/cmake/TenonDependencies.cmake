@@ -49,6 +49,25 @@ if(TENON_XBYAK_INCLUDE_DIR)
                               COMPILE_OPTIONS "-idirafter;${TENON_XBYAK_INCLUDE_DIR}")
 endif()
 
+# Regular expressions and formats of images. What a build lacks, it refuses to run, with the name of the package.
+set(TENON_OPTIONAL_LIBRARIES "")
+foreach(_part "RE2;re2/re2.h;re2" "JPEG;jpeglib.h;jpeg" "PNG;png.h;png" "WEBP;webp/decode.h;webp" "TIFF;tiffio.h;tiff"
+              "OPENJPEG;openjpeg-2.5/openjpeg.h;openjp2")
+  list(GET _part 0 _name)
+  list(GET _part 1 _header)
+  list(GET _part 2 _library)
+  find_path(TENON_${_name}_INCLUDE_DIR ${_header})
+  find_library(TENON_${_name}_LIBRARY ${_library})
+  mark_as_advanced(TENON_${_name}_INCLUDE_DIR TENON_${_name}_LIBRARY)
+  if(TENON_${_name}_INCLUDE_DIR AND TENON_${_name}_LIBRARY)
+    list(APPEND TENON_OPTIONAL_LIBRARIES ${_library})
+    set_property(SOURCE kernels/images/image_libraries.cc kernels/reference/strings.cc APPEND PROPERTY
+                 COMPILE_DEFINITIONS TENON_HAVE_${_name})
+  else()
+    message(STATUS "Without ${_header}: Tenon is built without it (tools/setup installs it)")
+  endif()
+endforeach()
+
 if(TENON_ENABLE_CUDA)
   find_package(CUDAToolkit 12.0 REQUIRED)  # whose compiler takes C++20
 endif()

@@ -7,6 +7,8 @@ _TYPES = {'Bool': 'bool', 'Unit': 'bool', 'I64': 'int64_t', 'F32': 'float', 'F64
           'Enum': 'std::string', 'Symbol': 'std::string', 'I64s': 'drr::I64s', 'F32s': 'drr::F32s', 'Dims': 'drr::Dims',
           'Type': 'DType', 'TypeAttr': 'Attribute', 'Elements': 'Attribute', 'Any': 'Attribute'}
 _OPERANDS = {'Single': 'const drr::Val&', 'Optional': 'const drr::OptVal&', 'Variadic': 'const drr::ValList&'}
+# Dialects that rules neither match nor make. Spans and bytes of files are no numbers.
+_NOT_IN_RULES = ('builtin', 'func', 'cf', 'kernel', 'str', 'image')
 
 
 def in_rules(op):
@@ -38,7 +40,7 @@ def outputs(dialects):
   paths = []
   for dialect in dialects:
     ops = [op for op in dialect.ops if in_rules(op)]
-    if dialect.name in ('builtin', 'func', 'cf', 'kernel') or not ops:
+    if dialect.name in _NOT_IN_RULES or not ops:
       continue
     path = f'patterns/{dialect.name}_patterns'
     paths.append(path + '.h')

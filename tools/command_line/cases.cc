@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "frontends/cpp/files/sequences.h"
+#include "frontends/cpp/files/strings.h"
 #include "frontends/onnx/file/test_data.h"
 #include "ir/base/check.h"
 
@@ -31,19 +32,24 @@ onnx::SequenceData FromSequence(const SequenceValue& value, const std::string& n
   return data;
 }
 
-// An input or output of the model: a tensor of the program, or the tensors of a sequence.
+// An input or output of the model: a tensor of the program, or the tensors of a sequence or of
+// strings.
 struct ModelPort {
   std::string name;
   size_t first = 0, count = 1;
   std::optional<SequencePorts> sequence{};
+  bool strings = false;
 };
 
 std::vector<ModelPort> PortsOf(std::span<const TensorSpec> specs) {
   std::vector<ModelPort> ports;
   const std::vector<SequencePorts> sequences = FindSequences(specs);
-  size_t next = 0;
+  const std::vector<StringPorts> strings = FindStrings(specs);
+  size_t next = 0, next_strings = 0;
   for (size_t i = 0; i < specs.size();) {
-    if (next < sequences.size() && sequences[next].first == i) {
+    if (next_strings < strings.size() && strings[next_strings].first == i) {
+      ports.push_back({strings[next_strings++].name, i, 2, std::nullopt, /*strings=*/true});
+    } else if (next < sequences.size() && sequences[next].first == i) {
       const SequencePorts& sequence = sequences[next++];
       ports.push_back({sequence.name, i, sequence.count, sequence});
     } else {
@@ -65,6 +71,12 @@ absl::StatusOr<PortFile> ReadFile(const std::string& path, const ModelPort& port
   if (port.sequence) {
     TENON_ASSIGN_OR_RETURN(SequenceFile file, ReadSequence(path, *port.sequence, limits));
     return PortFile{std::move(file.name), std::move(file.tensors)};
+  }
+  if (port.strings) {
+    TENON_ASSIGN_OR_RETURN(onnx::StringData read, onnx::ReadStringTensorProto(path, limits));
+    TENON_ASSIGN_OR_RETURN(std::vector<Tensor> tensors,
+                           PackStrings({std::move(read.dims), std::move(read.strings)}));
+    return PortFile{std::move(read.name), std::move(tensors)};
   }
   TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, onnx::ReadTensorProto(path, limits));
   return PortFile{read.name, {ToTensor(read)}};
@@ -194,6 +206,12 @@ absl::Status SaveCase(const std::string& folder, const Program& program,
     for (size_t i = 0; i < ports.size(); ++i) {
       const std::string path = (fs::path(folder) / fmt::format("{}_{}.pb", prefix, i)).string();
       const std::span<const Tensor> given = tensors.subspan(ports[i].first, ports[i].count);
+      if (ports[i].strings) {
+        TENON_ASSIGN_OR_RETURN(StringTensor value, UnpackStrings(given[0], given[1]));
+        TENON_RETURN_IF_ERROR(onnx::WriteStringTensorProto(
+            path, {ports[i].name, std::move(value.shape), std::move(value.strings)}));
+        continue;
+      }
       if (!ports[i].sequence) {
         TENON_RETURN_IF_ERROR(onnx::WriteTensorProto(path, FromTensor(given[0], ports[i].name)));
         continue;

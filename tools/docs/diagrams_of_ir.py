@@ -293,6 +293,8 @@ DIALECTS = {  # column, row, kind, what it holds
     "q": (1, 3, "ir", "integer matrix product"),
     "ctl": (0, 3, "ir", "if, for, while on tensors"),
     "random": (1, 4, "ir", "uniform and normal numbers"),
+    "str": (1, 5, "ir", "strings in a text"),
+    "image": (1, 6, "ir", "decoding of files"),
     "fused": (2, 1, "rule", "linear, attention, group"),
     "kernel": (2, 3, "run", "call, view, dims, copy"),
 }
@@ -313,7 +315,7 @@ def dialects(source):
     canvas.text(left[2], 26, "what passes make", bold=True)
     middle = top + 58 + height / 2
     # Fusion and lowering begin at every dialect in the frame.
-    canvas.rect(left[1] - 7, top + 58 - 5, width + 14, 4 * 58, "plain", dashed=True, hollow=True)
+    canvas.rect(left[1] - 7, top + 58 - 5, width + 14, 6 * 58, "plain", dashed=True, hollow=True)
     canvas.arrow((left[1] + width + 8, middle), (left[2] - 2, middle))
     canvas.text((left[1] + width + left[2]) / 2, middle - 6, "fuse", "small", anchor="middle")
     canvas.arrow((left[2] + width / 2, top + 58 + height), (left[2] + width / 2, top + 174))
@@ -322,7 +324,7 @@ def dialects(source):
     canvas.text((left[1] + width + left[2]) / 2, middle + 110, "lower", "small", anchor="middle")
     canvas.legend(
         16,
-        top + 5 * 58 + 16,
+        top + 7 * 58 + 16,
         [
             ("plain", "as MLIR defines them"),
             ("ir", "made by importers"),
@@ -330,7 +332,7 @@ def dialects(source):
             ("run", "made by lowering"),
         ],
     )
-    return canvas.svg(top + 5 * 58 + 32)
+    return canvas.svg(top + 7 * 58 + 32)
 
 
 # ---- passes.md

@@ -16,7 +16,7 @@ import op_examples  # pylint: disable=wrong-import-position
 
 FOLDER = 'docs/reference/ops'
 # In the order of the index page.
-ORDER = ('ten', 'nn', 'fused', 'q', 'random', 'core', 'ctl', 'func', 'cf', 'builtin', 'kernel')
+ORDER = ('ten', 'nn', 'fused', 'q', 'random', 'str', 'image', 'core', 'ctl', 'func', 'cf', 'builtin', 'kernel')
 # How an attribute of a kind is written in text.
 KINDS = {
     'Bool': ('bool', '`true` or `false`'),

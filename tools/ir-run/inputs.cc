@@ -6,8 +6,10 @@
 #include "fmt/format.h"
 #include "frontends/cpp/files/npy.h"
 #include "frontends/cpp/files/sequences.h"
+#include "frontends/cpp/files/strings.h"
 #include "frontends/cpp/samples/sample_random.h"
 #include "frontends/cpp/samples/sample_sizes.h"
+#include "frontends/cpp/samples/sample_strings.h"
 #include "frontends/onnx/file/test_data.h"
 #include "ir/base/check.h"
 #include "ir/core/block.h"
@@ -104,6 +106,40 @@ absl::StatusOr<std::vector<Tensor>> RandomSequence(Operation* function, const Se
   return PackSequence(ports, value);
 }
 
+// Adds the sizes of a type's symbols that a file has; an error if one is another elsewhere.
+absl::Status NoteSizes(Type type, const Tensor& input, std::string_view file,
+                       std::map<std::string, int64_t>& given) {
+  for (int64_t axis = 0; axis < std::min<int64_t>(type.rank(), input.shape().size()); ++axis) {
+    const DimExpr dim = type.dim(axis);
+    if (dim.kind() != DimExpr::Kind::kSymbol) continue;
+    const int64_t extent = input.shape()[axis];
+    const auto [it, is_new] = given.emplace(std::string(dim.symbol()), extent);
+    if (is_new || it->second == extent) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' is {} in {}, and {} elsewhere (--shape or another --input)", dim.symbol(),
+                    extent, file, it->second));
+  }
+  return absl::OkStatus();
+}
+
+// The strings of a file: a TensorProto.
+absl::StatusOr<std::vector<Tensor>> ReadStringsInput(const std::string& file,
+                                                     const Limits& limits) {
+  TENON_ASSIGN_OR_RETURN(onnx::StringData read, onnx::ReadStringTensorProto(file, limits));
+  return PackStrings({std::move(read.dims), std::move(read.strings)});
+}
+
+// The extent of a text is no size to choose.
+void NoteTexts(const Block& entry, std::span<const StringPorts> strings,
+               std::span<const Tensor> inputs, std::map<std::string, int64_t>& given) {
+  for (const StringPorts& ports : strings) {
+    const DimExpr dim = entry.argument(static_cast<unsigned>(ports.first) + 1).type().dim(0);
+    if (dim.kind() != DimExpr::Kind::kSymbol) continue;
+    const Tensor& text = inputs[ports.first + 1];
+    given.emplace(std::string(dim.symbol()), text ? text.shape()[0] : 0);
+  }
+}
+
 // True if an operation of the model draws random numbers.
 bool DrawsNumbers(const Model& model) {
   bool found = false;
@@ -135,7 +171,20 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
                                     : fmt::format("are: {}", fmt::join(symbols, ", "))));
   }
   const std::vector<SequencePorts> sequences = FindSequences(program.inputs());
+  const std::vector<StringPorts> strings = FindStrings(program.inputs());
   for (const auto& [name, file] : options.inputs) {
+    const auto of_strings = std::find_if(strings.begin(), strings.end(),
+                                         [&](const StringPorts& s) { return s.name == name; });
+    if (of_strings != strings.end()) {
+      TENON_ASSIGN_OR_RETURN(std::vector<Tensor> tensors,
+                             ReadStringsInput(file, options.limits.library));
+      std::move(tensors.begin(), tensors.end(),
+                c.inputs.begin() + static_cast<std::ptrdiff_t>(of_strings->first));
+      TENON_RETURN_IF_ERROR(
+          NoteSizes(entry.argument(static_cast<unsigned>(of_strings->first)).type(),
+                    c.inputs[of_strings->first], file, given));
+      continue;
+    }
     const auto sequence = std::find_if(sequences.begin(), sequences.end(),
                                        [&](const SequencePorts& s) { return s.name == name; });
     if (sequence != sequences.end()) {
@@ -163,18 +212,8 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
                              onnx::ReadTensorProto(file, options.limits.library));
       c.inputs[slot] = tools::ToTensor(read);
     }
-    const Type type = entry.argument(static_cast<unsigned>(slot)).type();
-    for (int64_t axis = 0; axis < std::min<int64_t>(type.rank(), c.inputs[slot].shape().size());
-         ++axis) {
-      const DimExpr dim = type.dim(axis);
-      if (dim.kind() != DimExpr::Kind::kSymbol) continue;
-      const int64_t extent = c.inputs[slot].shape()[axis];
-      const auto [it, is_new] = given.emplace(std::string(dim.symbol()), extent);
-      if (is_new || it->second == extent) continue;
-      return absl::InvalidArgumentError(
-          fmt::format("'{}' is {} in {}, and {} elsewhere (--shape or another --input)",
-                      dim.symbol(), extent, file, it->second));
-    }
+    TENON_RETURN_IF_ERROR(
+        NoteSizes(entry.argument(static_cast<unsigned>(slot)).type(), c.inputs[slot], file, given));
   }
   const bool any_random =
       std::any_of(c.inputs.begin(), c.inputs.end(), [](const Tensor& input) { return !input; });
@@ -199,6 +238,10 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
       }
     }
   }
+  NoteTexts(entry, strings, c.inputs, given);
+  std::vector<StringPorts> random_strings;
+  std::copy_if(strings.begin(), strings.end(), std::back_inserter(random_strings),
+               [&](const StringPorts& ports) { return !c.inputs[ports.first]; });
   const std::map<std::string, int64_t> sizes = SizesOf(model.main(), given, notes);
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (c.inputs[i]) continue;
@@ -210,6 +253,12 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
     }
     TENON_ASSIGN_OR_RETURN(c.inputs[i], Tensor::TryMake(type.dtype(), shape));
     Fill(c.inputs[i], program.inputs()[i].name, random);
+  }
+  for (const StringPorts& ports : random_strings) {
+    TENON_ASSIGN_OR_RETURN(std::vector<Tensor> tensors,
+                           PackStrings(SampleStrings(c.inputs[ports.first].shape(), random)));
+    std::move(tensors.begin(), tensors.end(),
+              c.inputs.begin() + static_cast<std::ptrdiff_t>(ports.first));
   }
   return c;
 }

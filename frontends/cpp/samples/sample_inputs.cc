@@ -9,8 +9,10 @@
 #include "fmt/format.h"
 #include "frontends/cpp/files/npy.h"
 #include "frontends/cpp/files/sequences.h"
+#include "frontends/cpp/files/strings.h"
 #include "frontends/cpp/samples/sample_random.h"
 #include "frontends/cpp/samples/sample_sizes.h"
+#include "frontends/cpp/samples/sample_strings.h"
 #include "frontends/onnx/file/test_data.h"
 #include "ir/base/check.h"
 #include "ir/core/block.h"
@@ -207,6 +209,21 @@ std::string Describe(Operation* function, const Sample& sample) {
   return text;
 }
 
+// The spans of strings must lie in their text.
+absl::Status FillStrings(Operation* function, SampleRandom& random, std::vector<Tensor>& inputs) {
+  std::vector<TensorSpec> specs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    specs.push_back({NameOf(function, static_cast<unsigned>(i)), inputs[i].dtype(), {}});
+  }
+  for (const StringPorts& ports : FindStrings(specs)) {
+    TENON_ASSIGN_OR_RETURN(std::vector<Tensor> tensors,
+                           PackStrings(SampleStrings(inputs[ports.first].shape(), random)));
+    std::move(tensors.begin(), tensors.end(),
+              inputs.begin() + static_cast<std::ptrdiff_t>(ports.first));
+  }
+  return absl::OkStatus();
+}
+
 // The tensors of a sequence must fit each other.
 absl::Status FillSequences(Operation* function, int kind, SampleRandom& random,
                            std::vector<Tensor>& inputs) {
@@ -283,6 +300,7 @@ absl::StatusOr<Sample> SampleInputs(Operation* function, int kind,
     sample.inputs.push_back(std::move(tensor));
   }
   TENON_RETURN_IF_ERROR(FillSequences(function, kind, random, sample.inputs));
+  TENON_RETURN_IF_ERROR(FillStrings(function, random, sample.inputs));
   sample.text = Describe(function, sample);
   return sample;
 }

@@ -68,7 +68,7 @@ class Export {
     Lowering lowering(op, opset_, dims_);
     constexpr bool (*kParts[])(Lowering&) = {LowerElementwise, LowerMovement,   LowerReduction,
                                              LowerLayer,       LowerRecurrence, LowerSignal,
-                                             LowerRandom,      LowerControl};
+                                             LowerRandom,      LowerStrings,    LowerControl};
     for (const auto part : kParts) {
       if (part(lowering)) return lowering.status();
     }

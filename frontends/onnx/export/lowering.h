@@ -101,6 +101,7 @@ bool LowerMicrosoft(Lowering& lowering);
 bool LowerRandom(Lowering& lowering);
 bool LowerRecurrence(Lowering& lowering);
 bool LowerSignal(Lowering& lowering);
+bool LowerStrings(Lowering& lowering);
 bool LowerControl(Lowering& lowering);
 
 // Puts nodes of a lowered function together for which ONNX has one: Gemm, BatchNormalization,

@@ -10,6 +10,7 @@
 #include "frontends/onnx/file/tensor.h"
 #include "frontends/onnx/file/wire.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/ops/containers/strings.h"
 #include "ir/base/check.h"
 #include "ir/base/write_file.h"
 
@@ -157,6 +158,37 @@ absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor
         "{}: a tensor of {} bytes does not fit a TensorProto", path, tensor.blob->size()));
   }
   return WriteFile(path, ToProto(tensor).SerializeAsString());
+}
+
+absl::StatusOr<StringData> ReadStringTensorProto(const std::string& path, const Limits& limits) {
+  TENON_ASSIGN_OR_RETURN(const FileBytes file, MapFile(path, limits.stream_bytes));
+  onnxpb::TensorProto proto;
+  if (absl::Status status = ParseTensor(file.bytes, proto); !status.ok()) {
+    return AtFile(path, status);
+  }
+  if (proto.data_type() != onnxpb::TensorProto::STRING) {
+    return absl::InvalidArgumentError(fmt::format("{}: has elements of {} (expected strings)", path,
+                                                  OnnxTypeName(proto.data_type())));
+  }
+  absl::StatusOr<StringData> data = DecodeStrings(proto);
+  return data.ok() ? data : AtFile(path, data.status());
+}
+
+absl::Status WriteStringTensorProto(const std::string& path, const StringData& strings) {
+  onnxpb::TensorProto proto;
+  proto.mutable_dims()->Assign(strings.dims.begin(), strings.dims.end());
+  proto.set_data_type(onnxpb::TensorProto::STRING);
+  if (!strings.name.empty()) proto.set_name(strings.name);
+  size_t size = 0;
+  for (const std::string& string : strings.strings) {
+    size += string.size();
+    if (size > INT_MAX / 2) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{}: strings of more than {} bytes do not fit a TensorProto", path, INT_MAX / 2));
+    }
+    proto.add_string_data(string);
+  }
+  return WriteFile(path, proto.SerializeAsString());
 }
 
 }  // namespace tenon::onnx

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontends/onnx/file/string_data.h"
 #include "frontends/onnx/file/tensor_data.h"
 #include "ir/base/limits.h"
 
@@ -18,6 +19,12 @@ absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path, const Limit
 // Writes such a file. InvalidArgument if the tensor is too large for it, or if it cannot be
 // written.
 absl::Status WriteTensorProto(const std::string& path, const NamedTensor& tensor);
+
+// Reads a file with one TensorProto of strings. Errors as for ReadTensorProto.
+absl::StatusOr<StringData> ReadStringTensorProto(const std::string& path,
+                                                 const Limits& limits = {});
+// Writes such a file. Errors as for WriteTensorProto.
+absl::Status WriteStringTensorProto(const std::string& path, const StringData& strings);
 
 // The value of a file with a SequenceProto or an OptionalProto of tensors.
 struct SequenceData {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "frontends/onnx/node.h"
+#include "frontends/onnx/ops/containers/strings.h"
+#include "frontends/onnx/ops/ml/scores.h"
 #include "ir/base/check.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
@@ -50,11 +52,8 @@ absl::StatusOr<Attribute> ConstantValue(Node& node) {
   if (floats) return Elements(context, DType::kF32, std::span(*floats), /*scalar=*/false);
   TENON_ASSIGN_OR_RETURN(const auto ints, node.Ints("value_ints"));
   if (ints) return Elements(context, DType::kI64, std::span(*ints), /*scalar=*/false);
-  for (const char* name : {"value_string", "value_strings", "sparse_value"}) {
-    if (node.Find(name) != nullptr)
-      return node.Unsupported(fmt::format("Constant with {}", name),
-                              "a dense constant of numbers or booleans");
-  }
+  if (node.Find("sparse_value") != nullptr)
+    return node.Unsupported("Constant with sparse_value", "a dense constant");
   return node.Error("Constant has no value");
 }
 
@@ -62,6 +61,23 @@ absl::StatusOr<Attribute> ConstantValue(Node& node) {
 
 absl::Status ImportConstant(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(0, 0));
+  if (const AttributeProto* value = node.Find("value");
+      value != nullptr && value->t().data_type() == onnxpb::TensorProto::STRING) {
+    return node.Return(
+        StringInitializer(node.importer(), value->t(), node.location(), node.builder()));
+  }
+  if (node.Find("value_string") != nullptr || node.Find("value_strings") != nullptr) {
+    TENON_ASSIGN_OR_RETURN(std::vector<std::string> strings, ml::Strings(node, "value_strings"));
+    const bool scalar = node.Find("value_string") != nullptr;
+    if (scalar) {
+      TENON_ASSIGN_OR_RETURN(const std::string string, node.Str("value_string", ""));
+      strings = {string};
+    }
+    const auto count = static_cast<int64_t>(strings.size());
+    TENON_ASSIGN_OR_RETURN(const Container made,
+                           ConstantStrings(node, std::span(&count, scalar ? 0 : 1), strings));
+    return node.Return(Wrap(node.builder(), node.location(), made));
+  }
   TENON_ASSIGN_OR_RETURN(const Attribute value, ConstantValue(node));
   return node.Return(node.MakeConstant(value));
 }

@@ -6,7 +6,9 @@
 
 #include "frontends/onnx/file/tensor.h"
 #include "frontends/onnx/formula.h"
+#include "frontends/onnx/ops/containers/strings.h"
 #include "ir/base/check.h"
+#include "ir/dialect/str_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
@@ -27,11 +29,26 @@ absl::Status CastTo(Node& node, DType dtype) {
                                   node.op_type(), rounding));
   }
   Formula f(node);
-  const Value x = node.input(0);
+  Value x = node.input(0);
+  if (const std::optional<Container> strings = Unwrap(x)) {
+    const DType read = IsNarrow(dtype) ? DType::kF32 : dtype;
+    x = f.Make<str::ToNumberOp>(strings->spans(), strings->bytes(),
+                                str::ToNumberOp::Attrs{.to = read});
+  }
   // An f4E2M1FN has no other number than the largest one to become.
   if (!IsNarrowFloat(dtype) || dtype == DType::kF4E2M1FN) return f.Return(f.Cast(x, dtype));
   if (dtype != DType::kF8E8M0FNU) rounding = "nearest";
   return f.Return(f.Encode(x, dtype, saturate != 0, std::move(rounding)));
+}
+
+absl::Status CastToStrings(Node& node) {
+  if (HasStrings(node, 0)) return node.Return(node.input(0));
+  Formula f(node);
+  const Value x = node.input(0);
+  const bool narrow = IsNarrow(x.type().dtype());
+  const Value spans = f.Make<str::FromNumberOp>(narrow ? f.Cast(x, DType::kF32) : x);
+  TENON_RETURN_IF_ERROR(f.status());
+  return ReturnStrings(f, node, StringsOf(spans, spans.defining_op()->result(1)));
 }
 
 // a op b op c ...; a single input is passed on.
@@ -82,14 +99,16 @@ absl::Status ImportCast(Node& node) {
   if (dtype == DType::kInvalid) {
     node.MarkRead("saturate");
     node.MarkRead("round_mode");
+    if (to == onnxpb::TensorProto::STRING) return CastToStrings(node);
     return node.Unsupported(fmt::format("Cast to {}", OnnxTypeName(static_cast<int32_t>(to))),
-                            "booleans, floats of 4, 8 and 16 to 64 bits or integers");
+                            "booleans, floats of 4, 8 and 16 to 64 bits, integers or strings");
   }
   return CastTo(node, dtype);
 }
 
 absl::Status ImportCastLike(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
+  if (HasStrings(node, 1)) return CastToStrings(node);
   return CastTo(node, node.input(1).type().dtype());
 }
 

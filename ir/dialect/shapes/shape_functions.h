@@ -49,6 +49,22 @@ absl::Status InferDynamicReshape(const InferContext& c, ResultTypes& results);
 // ten.expand: the broadcast shape of `x` and `shape`.
 absl::Status InferExpand(const InferContext& c, ResultTypes& results);
 absl::Status InferRandom(const InferContext& c, ResultTypes& results);  // of the dialect random
+// Of the dialect str: the broadcast shape of the spans, and elements of i1.
+absl::Status InferStrEqual(const InferContext& c, ResultTypes& results);
+absl::Status InferStrFind(const InferContext& c, ResultTypes& results);  // i64 of the shape of `x`
+// str.concat: spans of the broadcast shape, and a text of Unknown size.
+absl::Status InferStrConcat(const InferContext& c, ResultTypes& results);
+// Spans of the shape of `x`, and a text of Unknown size.
+absl::Status InferStrMake(const InferContext& c, ResultTypes& results);
+// str.split: spans with one more axis, of Unknown extent, and counts of the shape of `x`.
+absl::Status InferStrSplit(const InferContext& c, ResultTypes& results);
+absl::Status InferStrMatches(const InferContext& c, ResultTypes& results);   // i1, the shape of `x`
+absl::Status InferStrToNumber(const InferContext& c, ResultTypes& results);  // `to`, the same shape
+// str.count_ngrams: f32 of the shape of `x`, but with a column for each number up to the largest of
+// `columns`.
+absl::Status InferCountNgrams(const InferContext& c, ResultTypes& results);
+// image.decode: ui8 of the shape [Unknown, Unknown, channels].
+absl::Status InferDecodeImage(const InferContext& c, ResultTypes& results);
 // ten.dynamic_expand: the rank of the broadcast shape. Keeps extents of `x` that cannot grow.
 absl::Status InferDynamicExpand(const InferContext& c, ResultTypes& results);
 // ten.transpose: the extents of `x` in the order `perm`, a permutation of its axes.

@@ -22,12 +22,14 @@ std::optional<int64_t> ContainerType::rank() const {
 }
 
 std::string ContainerType::text() const {
+  if (is_strings()) return "a tensor of strings";
   const std::string_view kinds[] = {"a sequence", "an optional tensor", "an optional sequence"};
   return fmt::format("{} of {}", kinds[static_cast<int>(kind)], Name(dtype));
 }
 
 std::vector<Type> PackedTypes(Context& context, const ContainerType& type) {
   std::vector<Type> types;
+  if (type.is_strings()) return {type.element, VectorOf(context, DType::kU8)};
   if (type.kind == ContainerType::Kind::kOptionalSequence) {
     types.push_back(Type::Tensor(context, DType::kBool, std::span<const int64_t>()));
   }
@@ -39,6 +41,7 @@ std::vector<Type> PackedTypes(Context& context, const ContainerType& type) {
 }
 
 std::vector<std::string> PackedNames(std::string_view name, const ContainerType& type) {
+  if (type.is_strings()) return {fmt::format("{}#spans", name), fmt::format("{}#text", name)};
   std::vector<std::string> names;
   if (type.kind == ContainerType::Kind::kOptionalSequence) {
     names.push_back(fmt::format("{}#present", name));
@@ -50,6 +53,7 @@ std::vector<std::string> PackedNames(std::string_view name, const ContainerType&
 }
 
 Container FromPacked(const ContainerType& type, std::span<const Value> tensors) {
+  if (type.is_strings()) return StringsOf(tensors[0], tensors[1]);
   Container container{type};
   container.form = Container::Form::kPacked;
   if (tensors.size() > 3) container.present = tensors.front();
@@ -123,7 +127,7 @@ Type LooseElement(Type element) {
 
 std::optional<ContainerType> JoinContainers(const ContainerType& a, const ContainerType& b) {
   using Kind = ContainerType::Kind;
-  if (a.dtype != b.dtype) return std::nullopt;
+  if (a.dtype != b.dtype || a.is_strings() != b.is_strings()) return std::nullopt;
   ContainerType joined = a;
   joined.element = JoinElements(a.element, b.element);
   if (a.kind == b.kind) return joined;
@@ -135,6 +139,17 @@ std::optional<ContainerType> JoinContainers(const ContainerType& a, const Contai
 
 ContainerType OptionalOf(Type tensor) {
   return {.kind = ContainerType::Kind::kOptionalTensor, .dtype = tensor.dtype(), .element = tensor};
+}
+
+ContainerType StringsOf(Type spans) {
+  return {.kind = ContainerType::Kind::kStrings, .dtype = DType::kI64, .element = spans};
+}
+
+Container StringsOf(Value spans, Value text) {
+  Container strings{StringsOf(spans.type())};
+  strings.form = Container::Form::kPacked;
+  strings.parts = {spans, text};
+  return strings;
 }
 
 }  // namespace tenon::onnx

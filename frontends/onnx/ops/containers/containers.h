@@ -1,6 +1,6 @@
-// Sequences and optional values while a graph is imported. The IR has tensors only: a sequence of a
-// known number of elements is its elements, and any other one is three tensors. Internal to the
-// importer.
+// Sequences, optional values and tensors of strings while a graph is imported. The IR has tensors
+// of numbers only: a sequence of a known number of elements is its elements, and any other one is
+// three tensors. A tensor of strings is two. Internal to the importer.
 #ifndef TENON_FRONTENDS_ONNX_OPS_CONTAINERS_CONTAINERS_H_
 #define TENON_FRONTENDS_ONNX_OPS_CONTAINERS_CONTAINERS_H_
 
@@ -20,23 +20,27 @@ namespace tenon::onnx {
 
 // What is known of a sequence or an optional value without its elements.
 struct ContainerType {
-  // An optional tensor is a sequence of at most one element.
-  enum class Kind : uint8_t { kSequence, kOptionalTensor, kOptionalSequence };
+  // An optional tensor is a sequence of at most one element. The parts of a tensor of strings are
+  // its spans and its text, in every form (ir/base/string_span.h).
+  enum class Kind : uint8_t { kSequence, kOptionalTensor, kOptionalSequence, kStrings };
 
   Kind kind = Kind::kSequence;
-  DType dtype = DType::kInvalid;  // of all elements
+  DType dtype = DType::kInvalid;  // of all elements; i64 for strings
   // What all elements have in common: a tensor type, unranked if their ranks may differ. Null if
-  // nothing is known, because there is no element.
+  // nothing is known, because there is no element. For strings, the type of the spans.
   Type element;
 
-  bool is_optional() const { return kind != Kind::kSequence; }
+  bool is_optional() const {
+    return kind == Kind::kOptionalTensor || kind == Kind::kOptionalSequence;
+  }
+  bool is_strings() const { return kind == Kind::kStrings; }
   // The rank of all elements; nullopt if it is not known.
   std::optional<int64_t> rank() const;
   // For messages: "a sequence of f32".
   std::string text() const;
 };
 
-// A sequence or an optional value.
+// A sequence, an optional value or a tensor of strings.
 struct Container : ContainerType {
   Container() = default;
   explicit Container(const ContainerType& type) : ContainerType(type) {}
@@ -60,10 +64,13 @@ struct Container : ContainerType {
   Value offsets() const { return parts[0]; }
   Value dims() const { return parts[1]; }
   Value data() const { return parts[2]; }
+  // Of strings.
+  Value spans() const { return parts[0]; }
+  Value bytes() const { return parts[1]; }  // the text
 };
 
 // The tensors that stand for a packed container where a graph begins, ends or branches: `present`
-// of an optional sequence, then offsets, dims and data.
+// of an optional sequence, then offsets, dims and data. Those of strings are spans and text.
 std::vector<Type> PackedTypes(Context& context, const ContainerType& type);
 std::vector<std::string> PackedNames(std::string_view name, const ContainerType& type);
 // The container that such tensors stand for.
@@ -86,6 +93,9 @@ Type JoinElements(Type a, Type b);
 Type LooseElement(Type element);
 // The container type of a tensor that stands for an optional one.
 ContainerType OptionalOf(Type tensor);
+// The container type of strings with these spans, and such a container.
+ContainerType StringsOf(Type spans);
+Container StringsOf(Value spans, Value text);
 
 }  // namespace tenon::onnx
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "frontends/onnx/ops/containers/strings.h"
 #include "frontends/onnx/ops/ml/scores.h"
 #include "ir/base/check.h"
 #include "ir/dialect/ten_ops.h"
@@ -27,43 +28,6 @@ absl::StatusOr<Value> OfColumns(Formula& f, Node& node, Value x, std::string_vie
 Value SumOfRows(Formula& f, Value x) {
   return f.Make<ten::ReduceSumOp>(
       x, ten::ReduceSumOp::Attrs{.axes = {x.type().rank() - 1}, .keepdims = true});
-}
-
-// The keys or values of a LabelEncoder.
-struct Entries {
-  DType dtype = DType::kInvalid;
-  std::vector<double> values;
-};
-
-// Integers of keys are compared as floats would lose bits, so each kind keeps its type.
-absl::StatusOr<Entries> ReadEntries(const Node& node, std::string_view what) {
-  Entries entries;
-  if (node.Find(fmt::format("{}_strings", what)) != nullptr) {
-    return node.Unsupported(fmt::format("LabelEncoder with {}_strings", what), "numbers");
-  }
-  TENON_ASSIGN_OR_RETURN(const auto ints, node.Ints(fmt::format("{}_int64s", what)));
-  TENON_ASSIGN_OR_RETURN(const auto floats, node.Floats(fmt::format("{}_floats", what)));
-  if (ints) {
-    entries = {DType::kI64, {ints->begin(), ints->end()}};
-  } else if (floats) {
-    entries = {DType::kF32, {floats->begin(), floats->end()}};
-  } else {
-    const std::string name = fmt::format("{}_tensor", what);
-    TENON_ASSIGN_OR_RETURN(auto values, TensorNumbers(node, name));
-    if (!values) return node.Error(fmt::format("LabelEncoder has no {}", what));
-    entries = {DTypeOf(node.Find(name)->t().data_type()), std::move(*values)};
-  }
-  return entries;
-}
-
-// What a LabelEncoder gives for numbers that are no key.
-absl::StatusOr<double> ReadDefault(const Node& node, DType dtype) {
-  TENON_ASSIGN_OR_RETURN(const int64_t of_ints, node.Int("default_int64", -1));
-  TENON_ASSIGN_OR_RETURN(const float of_floats, node.Float("default_float", -0.0f));
-  TENON_ASSIGN_OR_RETURN(const auto of_tensor, TensorNumbers(node, "default_tensor"));
-  node.MarkRead("default_string");
-  if (of_tensor && !of_tensor->empty()) return (*of_tensor)[0];
-  return dtype == DType::kI64 ? static_cast<double>(of_ints) : of_floats;
 }
 
 }  // namespace
@@ -189,13 +153,26 @@ absl::Status ImportMlOneHotEncoder(Node& node) {
   Formula f(node);
   TENON_ASSIGN_OR_RETURN(const auto ints, node.Ints("cats_int64s"));
   TENON_ASSIGN_OR_RETURN(const bool zeros, node.Flag("zeros", true));
-  if (!ints) return node.Unsupported("OneHotEncoder with cats_strings", "cats_int64s");
-  const auto count = static_cast<int64_t>(ints->size());
-  // As ONNX Runtime does, floats lose their fractions.
-  const Value x = f.Cast(node.input(0), DType::kI64);
+  TENON_ASSIGN_OR_RETURN(const std::vector<std::string> words, Strings(node, "cats_strings"));
+  if (ints.has_value() == HasStrings(node, 0) || ints.has_value() != words.empty()) {
+    return node.Error("OneHotEncoder needs cats_int64s for numbers or cats_strings for strings");
+  }
+  const auto count = static_cast<int64_t>(ints ? ints->size() : words.size());
+  Value x, cats;
+  if (ints) {
+    // As ONNX Runtime does, floats lose their fractions.
+    x = f.Cast(node.input(0), DType::kI64);
+    cats = Table(f, node, std::span(&count, 1), *ints);
+  } else {
+    TENON_ASSIGN_OR_RETURN(const Container strings, StringsInput(node, 0));
+    TENON_ASSIGN_OR_RETURN(const Container table,
+                           ConstantStrings(node, std::span(&count, 1), words));
+    x = FindStrings(f, strings, table);
+    cats = f.Iota(node.Dim(count), 0, 1);
+  }
+  TENON_RETURN_IF_ERROR(f.status());
   Formula::Dims dims = Formula::DimsOf(x);
   dims.push_back(f.One());
-  const Value cats = Table(f, node, std::span(&count, 1), *ints);
   Value hit = f.Make<ten::EqualOp>(f.Reshape(x, dims), cats);
   hit = f.Cast(hit, DType::kF32);
   if (!zeros) {
@@ -206,52 +183,6 @@ absl::Status ImportMlOneHotEncoder(Node& node) {
     hit = f.Mul(hit, f.Cast(checked, DType::kF32));
   }
   return f.Return(hit);
-}
-
-absl::Status ImportMlLabelEncoder(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
-  if (node.version() < 2) {
-    return node.Unsupported(fmt::format("LabelEncoder of opset {}", node.version()),
-                            "opset 2 or newer");
-  }
-  Formula f(node);
-  TENON_ASSIGN_OR_RETURN(const Entries keys, ReadEntries(node, "keys"));
-  TENON_ASSIGN_OR_RETURN(const Entries values, ReadEntries(node, "values"));
-  TENON_ASSIGN_OR_RETURN(const double other, ReadDefault(node, values.dtype));
-  const auto count = static_cast<int64_t>(keys.values.size());
-  if (values.values.size() != keys.values.size() || count == 0) {
-    return node.Error(
-        fmt::format("LabelEncoder has {} keys and {} values", count, values.values.size()));
-  }
-  const Value x = node.input(0);
-  if (x.type().dtype() != keys.dtype) {
-    return node.Error(
-        fmt::format("LabelEncoder has keys of {}, got {}", Name(keys.dtype), x.type().text()));
-  }
-  Formula::Dims dims = Formula::DimsOf(x);
-  dims.push_back(f.One());
-  const Value column = f.Reshape(x, dims);
-  const Value table = Table(f, node, keys.dtype, std::span(&count, 1), keys.values);
-  Value hit = f.Make<ten::EqualOp>(column, table);
-  // Since opset 4, a NaN among the keys stands for all NaNs.
-  if (keys.dtype != DType::kI64 && node.version() >= 4) {
-    const Value both = f.And(f.Make<ten::IsNanOp>(column), f.Make<ten::IsNanOp>(table));
-    hit = f.Make<ten::OrOp>(hit, both);
-  }
-  // A column of ones behind the keys catches what is none of them.
-  dims.back() = f.One();
-  const Value ones = f.Expand(f.Scalar(DType::kI32, 1), dims);
-  const int64_t axis = static_cast<int64_t>(dims.size()) - 1;
-  const Value parts[] = {f.Cast(hit, DType::kI32), ones};
-  const Value all = f.Make<ten::ConcatOp>(parts, ten::ConcatOp::Attrs{.axis = axis});
-  const Value index =
-      f.Make<ten::ArgmaxOp>(all, ten::ArgmaxOp::Attrs{.axis = axis, .keepdims = false});
-  std::vector<double> results = values.values;
-  results.push_back(other);
-  const int64_t with_other = count + 1;
-  return f.Return(
-      f.Make<ten::GatherOp>(Table(f, node, values.dtype, std::span(&with_other, 1), results), index,
-                            ten::GatherOp::Attrs{}));
 }
 
 }  // namespace tenon::onnx::ml

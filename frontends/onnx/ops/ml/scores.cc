@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "frontends/onnx/ops/containers/strings.h"
 #include "ir/base/check.h"
 #include "ir/base/dtype.h"
 #include "ir/dialect/nn_ops.h"
@@ -104,18 +105,19 @@ absl::StatusOr<Labels> ReadLabels(const Node& node, std::string_view ints) {
   TENON_ASSIGN_OR_RETURN(const std::vector<std::string> words,
                          Strings(node, "classlabels_strings"));
   if (numbers) labels.ints = *numbers;
+  if (labels.ints.empty()) labels.strings = words;
   labels.count = static_cast<int64_t>(labels.ints.empty() ? words.size() : labels.ints.size());
   if (labels.count == 0) return node.Error(fmt::format("{} has no labels", node.op_type()));
-  if (labels.ints.empty() && node.IsOutputUsed(0)) {
-    return node.Unsupported(fmt::format("{} that gives labels of strings", node.op_type()),
-                            "labels of integers, or a model that gives scores alone");
-  }
   return labels;
 }
 
 absl::Status ReturnLabels(Formula& f, Node& node, const Labels& labels, Value index) {
-  if (labels.ints.empty()) return f.status();
   const int64_t count[] = {labels.count};
+  if (labels.ints.empty()) {
+    TENON_RETURN_IF_ERROR(f.status());
+    TENON_ASSIGN_OR_RETURN(const Container table, ConstantStrings(node, count, labels.strings));
+    return ReturnStrings(f, node, GatherStrings(f, table, index));
+  }
   return f.Return(
       f.Make<ten::GatherOp>(Table(f, node, count, labels.ints), index, ten::GatherOp::Attrs{}));
 }

@@ -29,13 +29,13 @@ Value ScoresOfTwo(Formula& f, PostTransform transform, Value s, bool complement_
 
 // The labels of a classifier.
 struct Labels {
-  std::vector<int64_t> ints;  // empty if the labels are strings
+  std::vector<int64_t> ints;         // empty if the labels are strings
+  std::vector<std::string> strings;  // empty if they are integers
   int64_t count = 0;
 };
-// Reads the labels: integers of the attribute `ints`, or strings. Unsupported if the labels are
-// strings and output 0, which holds labels, is in use.
+// Reads the labels: integers of the attribute `ints`, or strings.
 absl::StatusOr<Labels> ReadLabels(const Node& node, std::string_view ints);
-// Sets output 0 to the labels at `index`, which is [rows] of i64. Does nothing for strings.
+// Sets output 0 to the labels at `index`, which is [rows] of i64.
 absl::Status ReturnLabels(Formula& f, Node& node, const Labels& labels, Value index);
 // Returns the index of the largest of each row of scores, the first of equal ones.
 Value Largest(Formula& f, Value scores);
