@@ -70,7 +70,7 @@ TEST(Calls, DeeperRecursionIsALocatedError) {
     EXPECT_EQ(out.status().code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(std::string(out.status().message()),
                 HasSubstr("func.call: the run is inside of 1000 calls (expected at most 1000"));
-    EXPECT_THAT(std::string(out.status().message()), HasSubstr(":8:")) << "the line of the call";
+    EXPECT_THAT(std::string(out.status().message()), HasSubstr(":9:")) << "the line of the call";
   }
   // The session stays usable.
   auto out = session.Run(std::vector<Tensor>{CallArgument(3)});
