@@ -29,9 +29,22 @@ struct NestedProgram {
   std::vector<int> captures;  // positions in the operands of the instruction
 };
 
+// What follows a block of a function of several blocks. The outputs of the block's program are the
+// operands of its terminator.
+struct BlockEnd {
+  static constexpr int kReturn = -1;
+  struct Target {
+    int block = kReturn;          // the next block
+    size_t first = 0, count = 0;  // outputs of the block that it gets, or that are returned
+  };
+  std::vector<Target> targets;  // two: output 0 chooses the first if it is true
+  Location location;
+  std::string_view op;  // the name of the terminator
+};
+
 // One step of a program.
 struct Instruction {
-  enum class Kind : uint8_t { kCall, kView, kDims, kIf, kFor, kWhile };
+  enum class Kind : uint8_t { kCall, kView, kDims, kIf, kFor, kWhile, kInvoke, kBlocks };
   Kind kind = Kind::kCall;
   Location location;
   std::string fallback;       // see fallbacks.h; empty if the kernel is as expected
@@ -53,13 +66,16 @@ struct Instruction {
   bool of_size_product = false;  // see MarkSizeProducts
   // kDims
   std::vector<DimExpr> dims;
-  // kIf, kFor, kWhile
+  // kIf, kFor, kWhile: by region. kInvoke: the function, which the program of the session owns.
+  // kBlocks: by block.
   std::vector<NestedProgram> regions;
   LoopParts loop;
+  std::vector<BlockEnd> ends;  // kBlocks: by block
 
   bool has_parts() const { return parts || !joined.empty(); }
   bool is_control() const {
-    return kind == Kind::kIf || kind == Kind::kFor || kind == Kind::kWhile;
+    return kind == Kind::kIf || kind == Kind::kFor || kind == Kind::kWhile ||
+           kind == Kind::kInvoke || kind == Kind::kBlocks;
   }
 };
 
@@ -107,6 +123,8 @@ struct ProgramImpl {
   // For a function on the CPU: inputs that choose between branches whose results differ in shape.
   // Preparation for shapes includes these choices.
   std::vector<Decision> decisions;
+  // Of the program of a session: those of the functions that it calls.
+  std::vector<std::shared_ptr<const ProgramImpl>> functions;
   // For the program of a region: symbols that it mentions. Those that are known outside get their
   // values from there.
   std::vector<std::string_view> outer_symbols;

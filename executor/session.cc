@@ -81,6 +81,7 @@ class InRun {
     pool_.set_cancel_flag(cancel);
     state_.profiler = options.profiler;
     state_.trips = 0;
+    state_.call_depth = 0;
     state_.draws.BeginRun(options.seed);
     if (options.profiler != nullptr) options.profiler->BeginRun();
   }

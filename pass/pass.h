@@ -136,6 +136,7 @@ struct PassInfo {
   std::string name;                   // in pipeline text, such as "constant-fold"
   std::string summary;                // one line
   std::string anchor;                 // the op it runs on: "func.func" or "builtin.module"
+  bool on_any_op = false;             // it may also stand in any(...), on any isolated op
   std::vector<PassOption> options;    // all options that pipeline text can give
   bool explains = false;              // whether --explain=NAME makes the pass report its decisions
   PassSteps steps = PassSteps::kOne;  // how its changes count

@@ -61,6 +61,25 @@ std::string DescribeOp(const Operation& op) {
                         : fmt::format("'{}' operation: @{}", op.name(), ShownName(symbol));
 }
 
+// The ops in `op` that a pipeline with that anchor runs on. Nested modules are looked into, except
+// by pipelines that run on the modules themselves.
+void AddTargets(Operation& op, std::string_view anchor, std::vector<Operation*>& targets) {
+  for (unsigned r = 0; r < op.num_regions(); ++r) {
+    for (Block& block : op.region(r)) {
+      for (Operation& inner : block) {
+        const bool is_target = anchor == kAnyAnchor
+                                   ? inner.num_regions() > 0 && inner.Has(Trait::kIsolatedFromAbove)
+                                   : inner.name() == anchor;
+        if (is_target) {
+          targets.push_back(&inner);
+        } else if (anchor != kModuleAnchor && inner.Has(Trait::kSymbolTable)) {
+          AddTargets(inner, anchor, targets);
+        }
+      }
+    }
+  }
+}
+
 // One run over a module.
 class Runner {
  public:
@@ -73,13 +92,7 @@ class Runner {
     Stopwatch watch(item.seconds);
     // Passes may erase or add siblings of the op they run on, so the list is made first.
     std::vector<Operation*> targets;
-    for (unsigned r = 0; r < op->num_regions(); ++r) {
-      for (Block& block : op->region(r)) {
-        for (Operation& inner : block) {
-          if (inner.name() == item.nested->anchor) targets.push_back(&inner);
-        }
-      }
-    }
+    AddTargets(*op, item.nested->anchor, targets);
     PassResult result;
     for (Operation* target : targets) {
       for (PipelineItem& inner : item.nested->items) {

@@ -68,13 +68,14 @@ class Builder {
           fmt::format("pass '{}' cannot hold passes (options are written {}{{name=value}})",
                       element.name, element.name));
     }
-    std::vector<std::string> anchors = {std::string(kModuleAnchor), "func.func"};
+    std::vector<std::string> anchors = {std::string(kModuleAnchor), std::string(kAnyAnchor),
+                                        "func.func"};
     for (const auto& [name, info] : registry_.passes()) anchors.push_back(info.anchor);
     if (std::find(anchors.begin(), anchors.end(), element.name) == anchors.end()) {
       return PipelineError(
           text, element.offset,
-          fmt::format("'{}' is no operation that passes run on (expected builtin.module or "
-                      "func.func{})",
+          fmt::format("'{}' is no operation that passes run on (expected builtin.module, "
+                      "func.func or any{})",
                       element.name, DidYouMean(element.name, anchors)));
     }
     if (into.anchor != kModuleAnchor) {
@@ -92,7 +93,8 @@ class Builder {
 
   absl::Status AddPass(std::string_view text, const PipelineElement& element, const PassInfo& info,
                        PassPipeline& into) {
-    const bool fits = info.anchor.empty() || info.anchor == into.anchor;
+    const bool fits = info.anchor.empty() || info.anchor == into.anchor ||
+                      (info.on_any_op && into.anchor == kAnyAnchor);
     if (!fits && (into.anchor != kModuleAnchor || info.anchor == kModuleAnchor)) {
       return PipelineError(text, element.offset,
                            fmt::format("pass '{}' runs on {} and cannot stand inside {}(…)",

@@ -13,6 +13,8 @@
 namespace tenon {
 
 inline constexpr std::string_view kModuleAnchor = "builtin.module";
+// The anchor of passes on every op with regions that is isolated from above.
+inline constexpr std::string_view kAnyAnchor = "any";
 
 struct PassPipeline;
 
@@ -28,7 +30,8 @@ struct PipelineItem {
   double seconds = 0, verify_seconds = 0;
 };
 
-// Passes that run one after the other on ops named `anchor`.
+// Passes that run one after the other on ops named `anchor`: those directly in the op around the
+// pipeline. A pipeline on functions also runs on the functions of nested modules.
 struct PassPipeline {
   std::string anchor{kModuleAnchor};
   std::vector<PipelineItem> items;

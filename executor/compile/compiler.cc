@@ -18,6 +18,7 @@
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/context/context.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
@@ -49,11 +50,29 @@ absl::StatusOr<Tensor> ShapeOfDeferred(Type type, const DeferredBlob& deferred) 
   return Tensor::Borrow(type.dtype(), shape, const_cast<DeferredBlob*>(&deferred), nullptr);
 }
 
+// The programs of a function and of those that it calls, directly or not.
+struct Functions {
+  absl::flat_hash_map<Operation*, std::shared_ptr<ProgramImpl>> programs;
+  std::vector<Operation*> order;  // of their first calls
+
+  // Returns the program of `func`, which may be empty yet. Calls of each other keep no program
+  // alive: the one that runs first owns all others.
+  std::shared_ptr<const ProgramImpl> Borrow(Operation* func) {
+    std::shared_ptr<ProgramImpl>& program = programs[func];
+    if (program == nullptr) {
+      program = std::make_shared<ProgramImpl>();
+      order.push_back(func);
+    }
+    return {std::shared_ptr<const ProgramImpl>(), program.get()};
+  }
+};
+
 // Of a function, or of a region of one of its ops: then `outer` compiles what is around it.
 class Compiler {
  public:
-  Compiler(Operation* func, const ProgramOptions& options)
-      : func_(func), program_(std::make_shared<ProgramImpl>()) {
+  Compiler(Operation* func, const ProgramOptions& options, Functions& functions)
+      : func_(func), program_(std::make_shared<ProgramImpl>()), functions_(functions) {
+    functions.programs[func] = program_;
     program_->options = options;
     program_->budget = MemoryBudget::Make(options.limits.memory_bytes);
     if (program_->options.kernels == nullptr) program_->options.kernels = MakeKernelRegistry();
@@ -62,18 +81,29 @@ class Compiler {
     program_->context = &func->context();
   }
   explicit Compiler(Compiler* outer)
-      : func_(outer->func_), program_(std::make_shared<ProgramImpl>()), outer_(outer) {
+      : func_(outer->func_),
+        program_(std::make_shared<ProgramImpl>()),
+        functions_(outer->functions_),
+        outer_(outer) {
     program_->options = outer->program_->options;
     program_->context = outer->program_->context;
+  }
+  // For a function that `caller`, a function's program, calls.
+  Compiler(Operation* func, const ProgramImpl& caller, Functions& functions)
+      : func_(func), program_(functions.programs.at(func)), functions_(functions), called_(true) {
+    program_->options = caller.options;
+    program_->context = caller.context;
   }
 
   absl::StatusOr<std::shared_ptr<const ProgramImpl>> Run() {
     if (!Isa<func::FuncOp>(func_) || func_->region().empty())
       return Reject(*func_, "expected a function with a body");
     Block& block = func_->region().front();
-    if (block.next() != nullptr) return Reject(*func_, "expected a function of one block");
-    if (!Isa<func::ReturnOp>(block.back()))
-      return Reject(*func_, "expected a function that ends with func.return");
+    for (Block& each : func_->region()) {
+      const Operation* const last = each.back();
+      if (last != nullptr && (IsReturn(*last) || IsJump(*last))) continue;
+      return Reject(*func_, "expected blocks that end with func.return, cf.br or cf.cond_br");
+    }
 
     const Attribute arg_attrs = func_->attr("arg_attrs"), res_attrs = func_->attr("res_attrs");
     for (unsigned i = 0; i < block.num_arguments(); ++i) {
@@ -91,6 +121,10 @@ class Compiler {
       program_->input_values.push_back(number);
       program_->inputs.push_back(SpecOf(block.argument(i).type(), arg_attrs, i, "arg"));
     }
+    if (block.next() != nullptr) {
+      TENON_RETURN_IF_ERROR(TranslateBlocks(res_attrs));
+      return std::shared_ptr<const ProgramImpl>(program_);
+    }
     TENON_ASSIGN_OR_RETURN(const BufferTable table, TranslateBlock(block, res_attrs));
     TENON_ASSIGN_OR_RETURN(program_->static_plan, ReadRecordedPlan(*func_, block, table));
     FindDecisions(*program_);
@@ -104,6 +138,7 @@ class Compiler {
       AddInput(block.argument(i), "argument");
     }
     TENON_RETURN_IF_ERROR(TranslateBlock(block, Attribute()).status());
+    TENON_RETURN_IF_ERROR(not_closed_);
     CollectSymbols();
     return std::shared_ptr<const ProgramImpl>(program_);
   }
@@ -129,6 +164,58 @@ class Compiler {
     MarkSizeProducts(*program_);
     TENON_RETURN_IF_ERROR(PlaceConstants(*program_));
     return table;
+  }
+
+  // A function of several blocks is one instruction, which runs them.
+  absl::Status TranslateBlocks(Attribute result_names) {
+    Instruction blocks;
+    blocks.kind = Instruction::Kind::kBlocks;
+    blocks.location = func_->location();
+    blocks.operands = program_->input_values;
+    absl::flat_hash_map<const Block*, int> number;
+    for (Block& block : func_->region()) {
+      number.emplace(&block, static_cast<int>(number.size()));
+    }
+    for (Block& block : func_->region()) {
+      Compiler inner(this);
+      inner.in_block_ = true;
+      NestedProgram nested;
+      TENON_ASSIGN_OR_RETURN(nested.program, inner.RunRegion(*func_, block));
+      blocks.regions.push_back(std::move(nested));
+      const Operation& last = *block.back();
+      BlockEnd end{.targets = {}, .location = last.location(), .op = last.info().name()};
+      if (IsReturn(last)) end.targets.push_back({BlockEnd::kReturn, 0, last.num_operands()});
+      for (unsigned s = 0; s < last.num_successors(); ++s) {
+        const auto [first, count] = last.successor_operands(s);
+        end.targets.push_back({number.at(last.successor(s)), first, count});
+      }
+      blocks.ends.push_back(std::move(end));
+    }
+    const Type type = func_->attr("function_type").type();
+    for (size_t i = 0; i < type.results().size(); ++i) {
+      const Type result = type.results()[i];
+      TENON_RETURN_IF_ERROR(CheckTensor(*func_, result));
+      const int value = static_cast<int>(program_->values.size());
+      program_->values.push_back({});
+      program_->values.back().type = result;
+      program_->outputs.push_back(SpecOf(result, result_names, static_cast<unsigned>(i), "result"));
+      program_->output_values.push_back(value);
+      blocks.results.push_back(value);
+    }
+    program_->instructions.push_back(std::move(blocks));
+    for (size_t v = 0; v < program_->values.size(); ++v) {
+      ProgramValue& value = program_->values[v];
+      const int output = value.input >= 0 ? -1 : static_cast<int>(v - program_->inputs.size());
+      value.set = static_cast<int>(v);
+      value.last_use = output < 0 ? 0 : 1;
+      program_->sets.push_back(
+          {.kind = output < 0 ? BufferSet::Kind::kInput : BufferSet::Kind::kArena,
+           .first = 0,
+           .last = value.last_use,
+           .output = output,
+           .first_member = static_cast<int>(v)});
+    }
+    return absl::OkStatus();
   }
 
   int AddInput(Value value, std::string_view fallback) {
@@ -180,6 +267,15 @@ class Compiler {
   int NumberOf(Value value) {
     const auto known = numbers_.find(value.impl());
     if (known != numbers_.end()) return known->second;
+    if (in_block_) {
+      // Only text that skips lower-to-kernels can be so.
+      if (not_closed_.ok()) {
+        not_closed_ = Reject(*func_,
+                             "a block reads a value of another block (expected "
+                             "lower-to-kernels to pass it as an argument)");
+      }
+      return AddValue(value);
+    }
     TENON_CHECK(outer_ != nullptr);
     const int outside = outer_->NumberOf(value);
     const Tensor& constant = outer_->program_->values[outside].constant;
@@ -194,7 +290,9 @@ class Compiler {
   }
 
   absl::Status Translate(Operation& op) {
-    if (op.Has(Trait::kTerminator) && op.num_successors() == 0) return absl::OkStatus();
+    if (op.Has(Trait::kTerminator) && (op.num_successors() == 0 || IsJump(op))) {
+      return absl::OkStatus();
+    }
     for (unsigned i = 0; i < op.num_results(); ++i)
       TENON_RETURN_IF_ERROR(CheckTensor(op, op.result(i).type()));
     if (auto constant = DynCast<core::ConstantOp>(&op)) {
@@ -216,6 +314,7 @@ class Compiler {
     for (OpOperand& operand : op.operands())
       instruction.operands.push_back(NumberOf(operand.get()));
     if (IsStructuredControl(op)) TENON_RETURN_IF_ERROR(TranslateRegions(op, instruction));
+    if (IsCall(op)) TENON_RETURN_IF_ERROR(TranslateCall(op, instruction));
     for (unsigned i = 0; i < op.num_results(); ++i)
       instruction.results.push_back(AddValue(op.result(i)));
     TENON_RETURN_IF_ERROR(PlaceValues(op, instruction));
@@ -242,6 +341,9 @@ class Compiler {
     for (size_t i = 0; i < instruction.results.size(); ++i) {
       const Value result = op.result(static_cast<unsigned>(i));
       if (MemoryOf(*program_->options.kernels, result) != Memory::kDevice) continue;
+      if (called_) {
+        return Reject(op, "a called function has a CUDA kernel (expected kernels of the CPU)");
+      }
       program_->values[instruction.results[i]].on_device = true;
       if (program_->device_constants != nullptr) continue;
       if (program_->options.gpu == nullptr) {
@@ -252,6 +354,19 @@ class Compiler {
       TENON_ASSIGN_OR_RETURN(program_->device_constants,
                              DeviceConstants::Open(program_->options.gpu));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status TranslateCall(Operation& op, Instruction& instruction) {
+    Operation* const callee = CalleeOf(op);
+    if (callee == nullptr || callee->region().empty()) {
+      return Reject(op, "the callee has no body (expected a function with a body)");
+    }
+    if (const absl::Status valid = op.info().def().verify(op); !valid.ok()) {
+      return Reject(op, std::string(valid.message()));
+    }
+    instruction.kind = Instruction::Kind::kInvoke;
+    instruction.regions.push_back({functions_.Borrow(callee), {}});
     return absl::OkStatus();
   }
 
@@ -310,7 +425,11 @@ class Compiler {
 
   Operation* func_;
   std::shared_ptr<ProgramImpl> program_;
+  Functions& functions_;
   Compiler* outer_ = nullptr;
+  bool called_ = false;    // by another function
+  bool in_block_ = false;  // of a function of several blocks
+  absl::Status not_closed_;
   std::vector<int> captures_;
   absl::flat_hash_map<ValueImpl*, int> numbers_;
 };
@@ -319,7 +438,15 @@ class Compiler {
 
 absl::StatusOr<std::shared_ptr<const ProgramImpl>> CompileFunction(Operation* func,
                                                                    const ProgramOptions& options) {
-  return Compiler(func, options).Run();
+  Functions functions;
+  Compiler first(func, options, functions);
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramImpl> program, first.Run());
+  for (size_t i = 0; i < functions.order.size(); ++i) {
+    Operation* const called = functions.order[i];
+    TENON_RETURN_IF_ERROR(Compiler(called, *program, functions).Run().status());
+    functions.programs.at(func)->functions.push_back(functions.programs.at(called));
+  }
+  return program;
 }
 
 }  // namespace tenon

@@ -101,16 +101,24 @@ absl::Status ControlRunner::RunBranch(size_t index, std::span<const HeldValue> o
 
 absl::Status ControlRunner::Run(size_t index, std::span<const HeldValue> operands,
                                 const Bindings& bindings, std::vector<HeldValue>& results) {
-  return program_.instructions[index].kind == Instruction::Kind::kIf
-             ? RunBranch(index, operands, bindings, results)
-             : RunLoopHeld(index, operands, bindings, results);
+  switch (program_.instructions[index].kind) {
+    case Instruction::Kind::kIf:
+      return RunBranch(index, operands, bindings, results);
+    case Instruction::Kind::kInvoke:
+    case Instruction::Kind::kBlocks:
+      return RunCodeHeld(index, operands, bindings, results);
+    default:
+      return RunLoopHeld(index, operands, bindings, results);
+  }
 }
 
 absl::Status ControlRunner::RunInto(size_t index, std::span<const TensorView> operands,
                                     const Bindings& bindings, std::span<const TensorView> results) {
-  if (program_.instructions[index].kind != Instruction::Kind::kIf) {
-    return RunLoopInto(index, operands, bindings, results);
+  const Instruction::Kind kind = program_.instructions[index].kind;
+  if (kind == Instruction::Kind::kInvoke || kind == Instruction::Kind::kBlocks) {
+    return RunCodeInto(index, operands, bindings, results);
   }
+  if (kind != Instruction::Kind::kIf) return RunLoopInto(index, operands, bindings, results);
   TENON_ASSIGN_OR_RETURN(Region* const region, Choose(index, operands, bindings));
   return region->runner->RunInto(region->views, region->symbols, results);
 }

@@ -29,7 +29,8 @@ inline constexpr int64_t kNoValue = -1;
 // True for a result of a loop that nobody reads. It has no memory, and its shape need not be known.
 bool IsUnreadResult(const ProgramImpl& program, const Instruction& instruction, int value);
 
-// Runs the regions of one program in a session. Each region gets its runner when it first runs.
+// Runs the regions, blocks and called functions of one program in a session. Each region gets its
+// runner when it first runs.
 class ControlRunner {
  public:
   ControlRunner(const ProgramImpl& program, kernels::DeviceContext& device, SessionState& state);
@@ -91,6 +92,17 @@ class ControlRunner {
   absl::Status RunLoopHeld(size_t instruction, std::span<const HeldValue> operands,
                            const Bindings& bindings, std::vector<HeldValue>& results);
   absl::Status RunLoopInto(size_t instruction, std::span<const kernels::TensorView> operands,
+                           const Bindings& bindings, std::span<const kernels::TensorView> results);
+  // calls.cc
+  // Runs a called function, or a function of several blocks. Calls `done` with the results.
+  absl::Status RunCode(size_t instruction, std::span<const HeldValue> operands,
+                       const Bindings& bindings, DoneFn done);
+  absl::Status Invoke(size_t instruction, std::span<const HeldValue> operands, DoneFn done);
+  absl::Status RunBlocks(size_t instruction, std::span<const HeldValue> operands,
+                         const Bindings& bindings, DoneFn done);
+  absl::Status RunCodeHeld(size_t instruction, std::span<const HeldValue> operands,
+                           const Bindings& bindings, std::vector<HeldValue>& results);
+  absl::Status RunCodeInto(size_t instruction, std::span<const kernels::TensorView> operands,
                            const Bindings& bindings, std::span<const kernels::TensorView> results);
   absl::InlinedVector<int64_t, 6> EmptyShape(size_t instruction, size_t scan,
                                              const Bindings& bindings) const;

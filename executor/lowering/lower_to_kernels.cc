@@ -2,6 +2,7 @@
 // kernel.dims.
 #include "executor/executor_passes.h"
 #include "executor/gpu/placement.h"
+#include "executor/lowering/close_blocks.h"
 #include "executor/lowering/fallbacks.h"
 #include "executor/lowering/lowered_op.h"
 #include "executor/memory/buffers.h"
@@ -10,8 +11,8 @@
 #include "ir/core/builder.h"
 #include "ir/core/context/context.h"
 #include "ir/core/verify/symbol_table.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/core_ops.h"
-#include "ir/dialect/func_ops.h"
 #include "ir/dialect/kernel_ops.h"
 #include "ir/dialect/ten_ops.h"
 
@@ -66,17 +67,16 @@ class LowerToKernels : public Pass {
     PassResult result;
     if (func->region().empty()) return result;
     Block& block = func->region().front();
-    if (block.next() != nullptr) {
-      return EmitStatus(func->context(), func->location(), absl::StatusCode::kUnimplemented,
-                        "functions of several blocks cannot be run yet (expected one block)");
-    }
-    top_ = &block;
-    if (gpu_) host_ops_ = ChooseHostOps(block);
+    // Blocks that jumps lead to, and called functions, run on the host as regions do.
+    const bool on_device = gpu_ && block.next() == nullptr && !IsCalled(*func);
+    top_ = on_device ? &block : nullptr;
+    if (on_device) host_ops_ = ChooseHostOps(block);
     // All that is unsupported is reported, each kind of operation once; the first is the result.
     absl::Status first;
     std::vector<std::string> reported;
-    LowerBlock(block, reported, first, result.changed);
+    for (Block& each : func->region()) LowerBlock(each, reported, first, result.changed);
     if (!first.ok()) return first;
+    if (block.next() != nullptr) result.changed |= CloseBlocks(*func);
     return result;
   }
 
@@ -96,7 +96,8 @@ class LowerToKernels : public Pass {
         }
         continue;
       }
-      const absl::StatusOr<bool> lowered = Lower(op, reported);
+      const absl::StatusOr<bool> lowered =
+          IsCall(*op) ? CheckCall(op, reported) : Lower(op, reported);
       if (lowered.ok()) {
         changed |= *lowered;
       } else if (first.ok()) {
@@ -107,6 +108,7 @@ class LowerToKernels : public Pass {
 
   absl::StatusOr<bool> Lower(Operation* op, std::vector<std::string>& reported) {
     if (op->Has(Trait::kTerminator) && op->num_successors() == 0) return false;
+    if (IsJump(*op)) return false;
     if (op->info().dialect() == "kernel" || Isa<core::ConstantOp>(op)) return false;
     if (auto dims = DynCast<core::DimsOp>(op)) {
       kernel::DimsOp::Attrs attrs{.dims = {dims.dims().begin(), dims.dims().end()},
@@ -125,10 +127,10 @@ class LowerToKernels : public Pass {
       if (known) return LowerToDims(op, attrs);
     }
     if (auto get = DynCast<core::GetParameterOp>(op)) return LowerParameter(get);
-    if (op->num_regions() > 0 || op->num_successors() > 0 || Isa<func::CallOp>(op)) {
+    if (op->num_regions() > 0 || op->num_successors() > 0) {
       return Unsupported(op, reported,
-                         "jumps and calls cannot be run yet (expected ctl.if, ctl.for or "
-                         "ctl.while, and the bodies of functions in place of calls)");
+                         "its regions or successors cannot be run (expected ctl.if, ctl.for, "
+                         "ctl.while, cf.br or cf.cond_br)");
     }
     OpBuilder builder = OpBuilder::Before(op);
     if (op->Has(Trait::kView)) {
@@ -186,6 +188,23 @@ class LowerToKernels : public Pass {
     return true;
   }
 
+  // A call stays.
+  absl::StatusOr<bool> CheckCall(Operation* op, std::vector<std::string>& reported) {
+    const Operation* const callee = CalleeOf(*op);
+    if (callee == nullptr || callee->region().empty()) {
+      return Unsupported(op, reported, "the callee has no body (expected a function with a body)");
+    }
+    if (gpu_) op->SetAttr(kFallback, Attribute::Str(op->context(), kRegionFallback));
+    return gpu_;
+  }
+
+  static bool IsCalled(const Operation& func) {
+    Operation* top = func.parent_op();
+    while (top != nullptr && top->parent_op() != nullptr) top = top->parent_op();
+    return top != nullptr &&
+           !top->WalkPreOrder([&](Operation* op) { return CalleeOf(*op) != &func; });
+  }
+
   absl::StatusOr<bool> LowerToDims(Operation* op, const kernel::DimsOp::Attrs& attrs) {
     OpBuilder builder = OpBuilder::Before(op);
     TENON_ASSIGN_OR_RETURN(
@@ -196,10 +215,7 @@ class LowerToKernels : public Pass {
   }
 
   absl::StatusOr<bool> LowerParameter(core::GetParameterOp get) {
-    Operation* module = get.op();
-    while (module != nullptr && !module->Has(Trait::kSymbolTable)) module = module->parent_op();
-    auto parameter =
-        DynCast<core::ParameterOp>(module == nullptr ? nullptr : LookupSymbol(module, get.name()));
+    auto parameter = DynCast<core::ParameterOp>(LookupSymbolFrom(*get.op(), get.name()));
     const Attribute value = parameter ? parameter.value() : Attribute();
     if (!value || value.kind() != Attribute::Kind::kElements || value.type() != get.out().type()) {
       return Reject(*get.op(), fmt::format("parameter @{} has no value of type {}", get.name(),

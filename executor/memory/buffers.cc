@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/context/context.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/kernel_ops.h"
 #include "kernels/gpu/gpu_kernels.h"
@@ -147,7 +148,7 @@ class BufferAnalysis {
         continue;
       }
       BufferSet::Kind kind = BufferSet::Kind::kConstant;
-      if (IsStructuredControl(op)) kind = BufferSet::Kind::kArena;
+      if (RunsOtherCode(op)) kind = BufferSet::Kind::kArena;
       if (Isa<kernel::DimsOp>(op) || uploaded) kind = BufferSet::Kind::kPlanTime;
       New(op.result(r), kind, position);
     }

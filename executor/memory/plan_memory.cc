@@ -8,6 +8,7 @@
 #include "executor/prepare/concrete_shapes.h"
 #include "ir/base/check.h"
 #include "ir/core/context/context.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/kernel_ops.h"
 
 namespace tenon {
@@ -24,7 +25,8 @@ class PlanMemoryPass : public Pass {
     PassResult result;
     if (func->region().empty()) return result;
     Block& block = func->region().front();
-    TENON_RETURN_IF_ERROR(Decide(block, result.changed));
+    for (Block& each : func->region()) TENON_RETURN_IF_ERROR(Decide(each, result.changed));
+    if (block.next() != nullptr) return result;  // the program places the buffers of each block
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
     TENON_ASSIGN_OR_RETURN(bool placed, PlaceStatic(func, block, table));
     result.changed |= placed;
@@ -36,7 +38,7 @@ class PlanMemoryPass : public Pass {
   absl::Status Decide(Block& block, bool& changed) {
     for (Operation& op : block) {
       if (op.info().dialect() == "kernel" || op.Has(Trait::kConstantLike) ||
-          op.Has(Trait::kTerminator))
+          op.Has(Trait::kTerminator) || IsCall(op))
         continue;
       if (IsStructuredControl(op)) {
         for (unsigned r = 0; r < op.num_regions(); ++r) {
@@ -76,10 +78,10 @@ class PlanMemoryPass : public Pass {
     return mask;
   }
 
-  // Buffers around and in control flow are placed by the program.
+  // Buffers around and in control flow, and around calls, are placed by the program.
   static absl::StatusOr<bool> PlaceStatic(Operation* func, Block& block, const BufferTable& table) {
     for (Operation& op : block) {
-      if (IsStructuredControl(op)) return false;
+      if (RunsOtherCode(op)) return false;
     }
     std::vector<BufferLifetime> lifetimes;
     std::vector<int> buffer_of_set(table.sets().size(), -1);

@@ -31,14 +31,15 @@ constexpr StandardPipeline kPipelines[] = {
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
      "fuse{rules=moves},"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
-    {"O3", "O2, then fusion once more on what became visible",
-     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
+    {"O3", "O2 over calls and loops, then fusion once more on what became visible",
+     "inline,symbol-dce,infer-shapes,sccp,simplify-cfg,"
+     "canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,propagate-layout,"
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
-     "fuse{rules=moves},"
+     "fuse{rules=moves},licm,"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"simplify", "constants evaluated, repeats and unused parts removed, weights joined",
      "infer-shapes,simplify-control,canonicalize,constant-fold,infer-shapes,canonicalize,"

@@ -142,6 +142,36 @@ TEST_F(PassManagerTest, FunctionsGoThroughANestOneByOne) {
               ElementsAre("note f", "again f", "note g", "again g", "whole", "note f", "note g"));
 }
 
+TEST_F(PassManagerTest, PipelinesReachNestedModules) {
+  absl::StatusOr<OwnedOp> module = ParseModule(context_, std::string(R"(
+builtin.module() <{sym_name = "inner"}> ({
+  builtin.module() <{sym_name = "innermost"}> ({)") + kTwoFunctions +
+                                                             R"(
+  }) : () -> ()
+}) : () -> ()
+func.func() <{function_type = () -> (), sym_name = "h"}> ({
+  func.return() : () -> ()
+}) : () -> ()
+)");
+  ASSERT_TRUE(module.ok()) << module.status();
+  module_ = *std::move(module);
+  PassInfo both = Info("both", "func.func", [this](Operation* op, PassContext&) {
+    order_.push_back("both " + std::string(SymbolName(*op)));
+    return absl::StatusOr<PassResult>(PassResult{});
+  });
+  both.on_any_op = true;
+  ASSERT_TRUE(registry_.Register(std::move(both)).ok());
+  // Functions wherever they are; modules one level at a time; any op where it stands.
+  ASSERT_TRUE(Run("note").ok());
+  EXPECT_THAT(order_, ElementsAre("note f", "note g", "note h"));
+  order_.clear();
+  ASSERT_TRUE(Run("builtin.module(builtin.module(whole))").ok());
+  EXPECT_THAT(order_, ElementsAre("whole"));
+  order_.clear();
+  ASSERT_TRUE(Run("any(both)").ok());
+  EXPECT_THAT(order_, ElementsAre("both inner", "both h"));
+}
+
 TEST_F(PassManagerTest, ReportsWithoutASinkAreRefused) {
   options_.sink = nullptr;
   EXPECT_TRUE(Run("note").ok());

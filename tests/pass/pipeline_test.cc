@@ -76,6 +76,19 @@ class PipelineTest : public testing::Test {
 
 constexpr char kCanonicalize[] = "canonicalize{max-iterations=10 top-down=true rules=}";
 
+// Passes in any(...) run on every isolated op, so they must allow that.
+TEST_F(PipelineTest, AnyOperation) {
+  EXPECT_EQ(Normal("any(anything)"), "builtin.module(any(anything))");
+  EXPECT_EQ(FirstLine("any(cse)"),
+            "pipeline:1:5: pass 'cse' runs on func.func and cannot stand inside any(…)");
+  PassInfo both = MakeInfo("both", "func.func");
+  both.on_any_op = true;
+  ASSERT_TRUE(registry_.Register(both).ok());
+  EXPECT_EQ(Normal("any(both),both"), "builtin.module(any(both),func.func(both))");
+  EXPECT_EQ(Normal("builtin.module(builtin.module(cse))"),
+            "builtin.module(builtin.module(func.func(cse)))");
+}
+
 TEST_F(PipelineTest, Empty) {
   EXPECT_EQ(Normal(""), "builtin.module()");
   EXPECT_EQ(Normal("  builtin.module( ) "), "builtin.module()");
@@ -254,8 +267,8 @@ TEST_F(PipelineTest, MalformedTextNamesTheColumn) {
       {"canonicalise", "pipeline:1:1: unknown pass 'canonicalise'; did you mean 'canonicalize'?"},
       {"cse,qwertz", "pipeline:1:5: unknown pass 'qwertz' (expected a pass of --list-passes)"},
       {"func.fun(cse)",
-       "pipeline:1:1: 'func.fun' is no operation that passes run on (expected builtin.module or "
-       "func.func; did you mean 'func.func'?)"},
+       "pipeline:1:1: 'func.fun' is no operation that passes run on (expected builtin.module, "
+       "func.func or any; did you mean 'func.func'?)"},
       {"func.func(func.func(cse))",
        "pipeline:1:11: 'func.func' cannot be nested in func.func (expected inside builtin.module)"},
       {"func.func(cse,inline)",

@@ -107,7 +107,8 @@ class IrOptTest(unittest.TestCase):
 
   def test_wrong_use(self):
     cases = [
-        (['-', '-O9'], "unknown option '-O9'; did you mean '-O"),
+        (['-', '-O9'], 'there is no level -O9 (expected -O0 to -O3)'),
+        (['-', '-O99'], 'there is no level -O99 (expected -O0 to -O3)'),
         (['-', '--cs'], "unknown option '--cs'; did you mean '--cse'?"),
         (['-', '--print-generc'], "did you mean '--print-generic'?"),
         (['-', '--pass-pipeline=cse,csee'], "pipeline:1:5: unknown pass 'csee'; did you mean 'cse'?\n  cse,csee\n      ^"),

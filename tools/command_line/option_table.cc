@@ -47,6 +47,17 @@ std::string Label(const OptionForm& form) {
 
 bool IsLevel(std::string_view name) { return name.size() == 2 && name[0] == 'O'; }
 
+// A level, or a number that is none, such as O99 and O-1.
+bool StartsAsLevel(std::string_view name) {
+  return IsLevel(name) || (name.size() > 2 && name[0] == 'O' &&
+                           name.find_first_not_of("+-.0123456789", 1) == std::string_view::npos);
+}
+
+absl::Status NoSuchLevel(std::string_view name) {
+  return absl::InvalidArgumentError(
+      fmt::format("there is no level -{} (expected -O0 to -O{})", name, kMaxOptLevel));
+}
+
 absl::Status Expected(const Given& given, std::string_view what) {
   return absl::InvalidArgumentError(
       fmt::format("{} is '{}' (expected {})", WithDashes(given.option), given.value, what));
@@ -279,12 +290,9 @@ absl::Status ReadPrecision(const Given& given, Precision& value) {
 }
 
 absl::Status ReadLevel(const Given& given, const std::vector<std::string>& names, int& level) {
-  if (!IsLevel(given.option) || given.has_value) return UnknownOption(given.option, names);
-  const int number = given.option[1] - '0';
-  if (number < 0 || number > kMaxOptLevel) {
-    return absl::InvalidArgumentError(
-        fmt::format("there is no level -{} (expected -O0 to -O{})", given.option, kMaxOptLevel));
-  }
+  if (!StartsAsLevel(given.option) || given.has_value) return UnknownOption(given.option, names);
+  const int number = IsLevel(given.option) ? given.option[1] - '0' : -1;
+  if (number < 0 || number > kMaxOptLevel) return NoSuchLevel(given.option);
   level = number;
   return absl::OkStatus();
 }
@@ -300,6 +308,8 @@ std::vector<std::string_view> SplitList(std::string_view text) {
 }
 
 absl::Status UnknownOption(std::string_view name, const std::vector<std::string>& names) {
+  const bool has_levels = std::find(names.begin(), names.end(), "O0") != names.end();
+  if (has_levels && StartsAsLevel(name)) return NoSuchLevel(name);
   if (name.empty())
     return absl::InvalidArgumentError("an option without a name (--help lists the options)");
   const std::string_view nearest = Nearest(name, names);

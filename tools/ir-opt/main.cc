@@ -62,7 +62,8 @@ absl::StatusOr<Outcomes> ProcessParts(const Options& options, const PassRegistry
   Outcomes outcomes;
   bool first = true;
   for (const std::string& part : SplitInput(bytes)) {
-    Outcome outcome = Process(options, registry, part);
+    // An empty part is an empty module, as one of white space is.
+    Outcome outcome = Process(options, registry, part.empty() ? std::string_view("\n") : part);
     outcomes.all.status = std::max(outcomes.all.status, outcome.status);
     outcomes.all.report += outcome.report;
     outcomes.all.fusion_report += outcome.fusion_report;

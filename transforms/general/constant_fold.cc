@@ -9,6 +9,7 @@
 #include "ir/core/builder.h"
 #include "ir/core/constants/constant.h"
 #include "ir/core/constants/deferred_blob.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "pass/rewrite_step.h"
 #include "transforms/passes.h"
 
@@ -40,12 +41,9 @@ class ConstantFold : public Pass {
   explicit ConstantFold(int64_t max_bytes) : max_bytes_(max_bytes) {}
 
   absl::StatusOr<PassResult> Run(Operation* function, PassContext& context) override {
-    // Pre-order: operands before users. Only the visited op and its dead operands are erased.
+    // Operands before users: only the visited op and its dead operands are erased.
     std::vector<Operation*> ops;
-    function->WalkPreOrder([&](Operation* op) {
-      if (op != function) ops.push_back(op);
-      return true;
-    });
+    for (unsigned r = 0; r < function->num_regions(); ++r) AddOps(function->region(r), ops);
     bool changed = false;
     for (Operation* op : ops) {
       TENON_ASSIGN_OR_RETURN(const bool folded, Visit(op, context));
@@ -55,6 +53,15 @@ class ConstantFold : public Pass {
   }
 
  private:
+  static void AddOps(Region& region, std::vector<Operation*>& ops) {
+    for (Block* block : BlocksInDominanceOrder(region)) {
+      for (Operation& op : *block) {
+        ops.push_back(&op);
+        for (unsigned r = 0; r < op.num_regions(); ++r) AddOps(op.region(r), ops);
+      }
+    }
+  }
+
   absl::StatusOr<bool> Visit(Operation* op, PassContext& context) const {
     if (!CanBeEvaluated(*op) || !op->has_uses()) return false;
     absl::InlinedVector<Attribute, 6> constants;

@@ -171,6 +171,7 @@ class Cse : public Pass {
 PassInfo CsePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<Cse>(); };
   return info;
 }

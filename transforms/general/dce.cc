@@ -167,6 +167,7 @@ class Dce : public Pass {
 PassInfo DcePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<Dce>(); };
   return info;
 }

@@ -73,7 +73,8 @@ bool ContractionOrder::NothingReadsBetween(size_t earlier, size_t later) const {
       for (const OpOperand& use : op->result(i).uses()) {
         if (++uses > kMaxUses) return false;
         const Operation* reader = use.owner();
-        while (reader->block() != &block_) reader = reader->parent_op();
+        while (reader != nullptr && reader->block() != &block_) reader = reader->parent_op();
+        if (reader == nullptr) continue;  // another block of the region, which runs later
         const size_t node = NodeOf(reader);
         if (node != earlier && nodes_[node].label < nodes_[later].label) return false;
       }

@@ -26,6 +26,9 @@ bool Is(char c, uint8_t mask) { return (kClasses[static_cast<uint8_t>(c)] & mask
 }  // namespace
 
 void Lexer::SkipSpaceAndComments() {
+  // Editors write a byte-order mark in front of text. It means nothing in UTF-8.
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (position_ == 0 && text_.starts_with(kByteOrderMark)) position_ = kByteOrderMark.size();
   while (position_ < text_.size()) {
     if (Is(text_[position_], kSpace)) {
       ++position_;

@@ -116,12 +116,33 @@ std::string CheckGroup(const OperandDef& def, Value value, const char* what) {
                      value.type().text());
 }
 
+// What is wrong with an operandSegmentSizes that does not fit: how many operands each group has.
+std::string SegmentsMessage(const Operation& op, Attribute sizes) {
+  const std::vector<OperandDef>& groups = op.info().def().operands;
+  std::string names;
+  for (const OperandDef& group : groups) {
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ", group.name,
+                         group.arity == Arity::kSingle     ? " (one)"
+                         : group.arity == Arity::kOptional ? " (at most one)"
+                                                           : "");
+  }
+  const std::string expected =
+      fmt::format("(expected the number of operands of each group, which add up to {}: {})",
+                  op.num_operands(), names);
+  if (!sizes) return fmt::format("operandSegmentSizes is missing {}", expected);
+  if (sizes.kind() != Attribute::Kind::kDenseArray || IsFloat(sizes.type().dtype())) {
+    return fmt::format("operandSegmentSizes is {} {}", sizes.text(), expected);
+  }
+  int64_t sum = 0;
+  for (int64_t size : sizes.ints()) sum += size;
+  return fmt::format("operandSegmentSizes is {}, {} numbers with the sum {} {}", sizes.text(),
+                     sizes.ints().size(), sum, expected);
+}
+
 std::string CountMessage(const Operation& op) {
   const std::vector<OperandDef>& groups = op.info().def().operands;
   if (op.info().segment_slot() >= 0) {
-    Attribute sizes = op.slot(static_cast<unsigned>(op.info().segment_slot()));
-    return fmt::format("operandSegmentSizes = {} does not describe its {} operands in {} groups",
-                       sizes ? sizes.text() : "missing", op.num_operands(), groups.size());
+    return SegmentsMessage(op, op.slot(static_cast<unsigned>(op.info().segment_slot())));
   }
   size_t least = 0;
   bool variadic = false, optional = false;

@@ -68,4 +68,21 @@ Operation* LookupSymbol(Operation* table, std::string_view name) {
   return nullptr;
 }
 
+Operation* NearestSymbolTable(const Operation& op) {
+  Operation* table = op.parent_op();
+  while (table != nullptr && !table->Has(Trait::kSymbolTable)) table = table->parent_op();
+  return table;
+}
+
+Operation* LookupSymbolFrom(const Operation& from, std::string_view path) {
+  Operation* at = NearestSymbolTable(from);
+  while (at != nullptr) {
+    const size_t end = path.find("::@");
+    at = LookupSymbol(at, path.substr(0, end));
+    if (end == std::string_view::npos) return at;
+    path.remove_prefix(end + 3);
+  }
+  return nullptr;
+}
+
 }  // namespace tenon

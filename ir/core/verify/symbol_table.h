@@ -24,6 +24,12 @@ class SymbolTable {
 
 // The same for a single lookup, without building a table.
 Operation* LookupSymbol(Operation* table, std::string_view name);
+// Returns the op that `path` ("name", or "module::@name" for a symbol in a nested table) names. The
+// first name is looked up in the nearest symbol table around `from`, each further one in the op
+// found before. Null if there is none.
+Operation* LookupSymbolFrom(const Operation& from, std::string_view path);
+// Returns the nearest op with the trait kSymbolTable around `op`; null if there is none.
+Operation* NearestSymbolTable(const Operation& op);
 // Returns the attribute `sym_name`; empty if there is none.
 std::string_view SymbolName(const Operation& op);
 

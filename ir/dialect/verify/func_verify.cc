@@ -90,10 +90,8 @@ absl::Status VerifyCall(Operation& op) {
   const Attribute callee = op.attr("callee");
   if (!callee || callee.kind() != Attribute::Kind::kSymbolRef)
     return Invalid("callee must be a symbol");
-  Operation* table = op.parent_op();
-  while (table != nullptr && !table->Has(Trait::kSymbolTable)) table = table->parent_op();
-  if (table == nullptr) return absl::OkStatus();  // detached
-  const Operation* function = LookupSymbol(table, callee.str());
+  if (NearestSymbolTable(op) == nullptr) return absl::OkStatus();  // detached
+  const Operation* function = LookupSymbolFrom(op, callee.str());
   if (function == nullptr || function->name() != "func.func") {
     return Invalid(fmt::format("callee @{} is not a function of this module", callee.str()));
   }

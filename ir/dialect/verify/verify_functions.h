@@ -17,6 +17,12 @@ absl::Status VerifyFunc(Operation& op);
 absl::Status VerifyReturn(Operation& op);
 absl::Status VerifyCall(Operation& op);
 
+// cf
+absl::Status VerifyCondBr(Operation& op);
+
+// core
+absl::Status VerifyGetParameter(Operation& op);
+
 // ctl
 absl::Status VerifyIf(Operation& op);
 absl::Status VerifyFor(Operation& op);

@@ -1,0 +1,133 @@
+// Calls of functions, and functions of several blocks: limits, errors and memory. What they compute
+// is in tests/golden/exec.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/executor/run_util.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Tensor CallArgument(int64_t value) { return MakeTensor<int64_t>(DType::kI64, {}, {value}); }
+
+// @main(n) calls itself for n - 1 until n is 0, and counts the calls.
+std::string Countdown() {
+  return Function("%n: tensor<i64>", "(tensor<i64>) -> tensor<i64>", R"ir(
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %one = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
+  %more = ten.greater(%n, %zero) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %r = ctl.if(%more) ({
+    %m = ten.sub(%n, %one) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %c = func.call(%m) <{callee = @main}> : (tensor<i64>) -> tensor<i64>
+    %d = ten.add(%c, %one) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    ctl.yield(%d) : (tensor<i64>) -> ()
+  }, {
+    ctl.yield(%zero) : (tensor<i64>) -> ()
+  }) : (tensor<i1>) -> tensor<i64>
+  func.return(%r) : (tensor<i64>) -> ()
+)ir");
+}
+
+// Jumps back n times.
+std::string BlockLoop() {
+  return Function("%n: tensor<i64>", "(tensor<i64>) -> tensor<i64>", R"ir(
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %one = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
+  cf.br(%zero)[^bb1] : (tensor<i64>) -> ()
+^bb1(%i: tensor<i64>):
+  %j = ten.add(%i, %one) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  %more = ten.less_equal(%j, %n) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  cf.cond_br(%more, %j)[^bb1, ^bb2] <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (tensor<i1>, tensor<i64>) -> ()
+^bb2:
+  func.return(%i) : (tensor<i64>) -> ()
+)ir");
+}
+
+TEST(Calls, RecursionUpToTheLimit) {
+  absl::StatusOr<Program> program = CompileText(Countdown());
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  for (const int64_t depth : {0, 1, 1000}) {
+    auto out = session.Run(std::vector<Tensor>{CallArgument(depth)});
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_THAT(ValuesOf<int64_t>((*out)[0]), ElementsAre(depth));
+  }
+}
+
+TEST(Calls, DeeperRecursionIsALocatedError) {
+  absl::StatusOr<Program> program = CompileText(Countdown());
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  for (const int64_t depth : {1001, 10000}) {
+    auto out = session.Run(std::vector<Tensor>{CallArgument(depth)});
+    EXPECT_EQ(out.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(std::string(out.status().message()),
+                HasSubstr("func.call: the run is inside of 1000 calls (expected at most 1000"));
+    EXPECT_THAT(std::string(out.status().message()), HasSubstr(":9:")) << "the line of the call";
+  }
+  // The session stays usable.
+  auto out = session.Run(std::vector<Tensor>{CallArgument(3)});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_THAT(ValuesOf<int64_t>((*out)[0]), ElementsAre(3));
+}
+
+TEST(Calls, BlocksThatJumpBackCountAsIterations) {
+  std::shared_ptr<Context> context = NewTestContext();
+  absl::StatusOr<OwnedOp> module = ParseModule(*context, BlockLoop());
+  ASSERT_TRUE(module.ok()) << module.status();
+  absl::StatusOr<Program> program = CompileModule(context, module->get());
+  ASSERT_TRUE(program.ok()) << program.status();
+  auto out = program->Run(std::vector<Tensor>{CallArgument(5000)});
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_THAT(ValuesOf<int64_t>((*out)[0]), ElementsAre(5000));
+  ProgramOptions options;
+  options.context = context;
+  options.limits.loop_trips = 10;
+  for (Operation& op : (*module)->region().front()) {
+    absl::StatusOr<Program> limited = Program::Compile(&op, options);
+    ASSERT_TRUE(limited.ok()) << limited.status();
+    EXPECT_TRUE(limited->Run(std::vector<Tensor>{CallArgument(10)}).ok());
+    const auto failed = limited->Run(std::vector<Tensor>{CallArgument(11)});
+    EXPECT_EQ(failed.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(std::string(failed.status().message()),
+                HasSubstr("cf.cond_br: the loop goes on after 10 times (expected at most 10"));
+  }
+}
+
+TEST(Calls, ProgramsThatAreNotReadyAreRefused) {
+  constexpr char kDeclaration[] = R"ir(
+func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "elsewhere"}> ({
+}) : () -> ()
+)ir";
+  const std::string call = Function("%x: tensor<2xf32>", "(tensor<2xf32>) -> tensor<2xf32>", R"ir(
+  %0 = func.call(%x) <{callee = @elsewhere}> : (tensor<2xf32>) -> tensor<2xf32>
+  func.return(%0) : (tensor<2xf32>) -> ()
+)ir");
+  absl::StatusOr<Program> program = CompileText(call + kDeclaration);
+  EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(program.status().message()), HasSubstr("the callee has no body"));
+}
+
+TEST(Calls, SeveralThreadsRunOneProgram) {
+  absl::StatusOr<Program> program = CompileText(Countdown());
+  ASSERT_TRUE(program.ok()) << program.status();
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&program, t] {
+      auto out = program->Run(std::vector<Tensor>{CallArgument(10 + t)});
+      ASSERT_TRUE(out.ok()) << out.status();
+      EXPECT_THAT(ValuesOf<int64_t>((*out)[0]), ElementsAre(10 + t));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tenon
