@@ -23,7 +23,7 @@ ALLOWED = {
     "patterns": ["drr", *IR],
     "transforms": ["pass", "drr", "patterns", *IR],
     "kernels": ["ir/core/bfloat16.h", "ir/core/ceil_div.h", "ir/core/dtype.h", "ir/core/narrow_number.h", "ir/core/pointwise.h",
-                "ir/core/pointwise_ops.def", "ir/core/weight_group.h"],
+                "ir/core/pointwise_ops.def", "ir/core/stacked_layers.h", "ir/core/weight_group.h"],
     "executor": ["kernels", "pass", *IR],
     "frontends/onnx": IR,
     "frontends/onnx/export": ["frontends/onnx", "pass", "transforms", *IR],
