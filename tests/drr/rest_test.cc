@@ -143,6 +143,13 @@ TEST_F(RestTest, PrintsAsItIsRead) {
   EXPECT_EQ(ToString(Read(text)[0]), text);
 }
 
+TEST_F(RestTest, TheNegativeZeroStaysNegative) {
+  const char* rule = "rule r { match relu(x)\nreplace max(x, splat(-0.0)) lowers ops(relu) }";
+  const std::string text = ToString(Read(rule)[0]);
+  EXPECT_THAT(text, HasSubstr("splat(-0.0)"));
+  EXPECT_EQ(ToString(Read(text)[0]), text);
+}
+
 // `{if(exists(b), 1, 0)}` in a result has a value whether b is there or not.
 TEST_F(RestTest, AttributesAskForOperands) {
   const char* rule =
