@@ -4,7 +4,9 @@
 #include <array>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 
+#include "ir/base/stacked_layers.h"
 #include "kernels/calls/attention_call.h"
 #include "kernels/calls/matmul_shape.h"
 #include "kernels/op_attrs.h"
@@ -61,6 +63,20 @@ double TransformerLayerFlops(Views inputs, Views, const void*) {
   return MatricesFlops(inputs, {2, 3, 4, 5, 7, 9, 22});
 }
 
+// A stack has rows of one width between its layers.
+double TransformerStackFlops(Views inputs, Views, const void* attrs) {
+  const StackedLayers layers(static_cast<const fused::TransformerStackAttrs*>(attrs)->has);
+  const size_t count = (inputs.size() - 2) / layers.per_layer();
+  double flops = 0;
+  for (size_t layer = 0; layer < count; ++layer) {
+    for (const size_t matrix : {2, 3, 4, 5, 7, 9, 22}) {
+      const std::optional<size_t> place = layers.PlaceOf(layer, matrix);
+      if (place) flops += MatricesFlops(inputs, {2 + *place});
+    }
+  }
+  return flops;
+}
+
 // w is [out channels, in channels of a group, kernel…] in every layout of x.
 double ConvFlops(Views inputs, Views outputs, const void*) {
   const TensorView& w = inputs[1];
@@ -108,6 +124,7 @@ constexpr CountedOp kProducts[] = {
     {"fused.attention_block", AttentionBlockFlops},
     {"fused.feed_forward", FeedForwardFlops},
     {"fused.transformer_layer", TransformerLayerFlops},
+    {"fused.transformer_stack", TransformerStackFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},

@@ -173,6 +173,8 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
     if (!value || (extents == Extents::kKnown && !at_run_time_ && !value.type().is_static()))
       return std::nullopt;
     results.push_back(value);
+    for (unsigned r = root.result + 1u; root.rest && r < value.defining_op()->num_results(); ++r)
+      results.push_back(value.defining_op()->result(r));
   }
   instance.anchor = results[0].defining_op();
   builder.Insert(Operation::Create(*context_->FindOp("func.return"), Location(), {}, results, {}));

@@ -80,6 +80,7 @@ class Planner {
   bool HalfOperand(uint16_t n, const Shape& shape);
   bool ConcatOperands(uint16_t n, const Shape& shape);
   bool SplitOperand(uint16_t n, int result, const Shape& shape);
+  bool SplitInParts(const Node& node, uint16_t sizes, size_t axis, int result, const Shape& shape);
   std::optional<int64_t> SlicedExtent(uint16_t n, int rank, int64_t axis, Unknown out);
   bool GatherOperands(uint16_t n, const Shape& shape);
   bool LookupOperands(uint16_t n, const Shape& shape);
@@ -87,12 +88,40 @@ class Planner {
   bool MatmulOperands(uint16_t n, const Shape& shape);
   bool LinearOperands(uint16_t n, const Shape& shape);
   bool LinearChainOperands(uint16_t n, const Shape& shape);
-  // The operand groups of a matrix and its bias, which may be absent; planner_layer_ops.cc.
-  bool DemandMatrix(uint16_t n, size_t w, size_t bias, Unknown rows, Unknown columns);
-  // Those of the scale and the bias of a norm that has this shape.
-  bool DemandNorm(uint16_t n, size_t scale, const Shape& shape);
+  // An operand of a layer of a transformer, which may be absent: an edge, or one more value of an
+  // Each, by its id.
+  struct LayerPart {
+    const Edge* edge = nullptr;
+    uint16_t id = kNone;
+    bool present() const { return edge != nullptr || id != kNone; }
+  };
+  using LayerParts = std::vector<LayerPart>;
+  // The operands of these groups of an op; planner_layer_ops.cc.
+  LayerParts PartsOf(uint16_t n, size_t groups);
+  bool DemandPart(const LayerPart& part, const Shape& shape);
+  // The part broadcasts to the shape.
+  bool DemandNarrow(const LayerPart& part, const Shape& shape);
+  void MakeBoolean(const LayerPart& part);
+  // A matrix and its bias.
+  bool DemandMatrix(uint16_t n, const LayerPart& w, const LayerPart& bias, Unknown rows,
+                    Unknown columns);
+  // The scale and the bias of a norm that has this shape.
+  bool DemandNorm(uint16_t n, const LayerPart& scale, const LayerPart& bias, const Shape& shape);
+  // The operands of a fused.attention_block, or of a fused.feed_forward, whose attributes op `n`
+  // has. Rows and residual are demanded if they are present. The rows have `depth` columns, and
+  // `before` keys come from earlier steps.
+  bool DemandBlock(uint16_t n, const LayerParts& parts, const Shape& shape, Unknown depth,
+                   Unknown before);
+  bool DemandForward(uint16_t n, const LayerParts& parts, const Shape& shape, Unknown depth);
+  // Those of a fused.transformer_layer.
+  bool DemandLayer(uint16_t n, const LayerParts& parts, const Shape& shape, Unknown depth,
+                   Unknown before);
+  // A value of the attribute `has` of a stack; what op `n` has decides what is possible.
+  std::vector<int64_t> RandomPresence(uint16_t n);
   bool AttentionBlockOperands(uint16_t n, const Shape& shape);
   bool FeedForwardOperands(uint16_t n, const Shape& shape);
+  bool TransformerLayerOperands(uint16_t n, const Shape& shape);
+  bool TransformerStackOperands(uint16_t n, const Shape& shape);
   bool QuantizedLinearOperands(uint16_t n, const Shape& shape);
   bool ReduceOperand(uint16_t n, const Shape& shape);
   bool AxisOperand(uint16_t n, const Shape& shape);

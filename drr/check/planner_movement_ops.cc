@@ -230,6 +230,26 @@ bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
   return Unify(shape[axis], Number(sum));
 }
 
+// The sizes are any: two parts or three.
+bool Planner::SplitInParts(const Node& node, uint16_t sizes, size_t axis, int result,
+                           const Shape& shape) {
+  const auto [value, is_new] = attrs_.emplace(sizes, AttrValue());
+  if (is_new) {
+    Dims parts;
+    for (int i = Pick(2, 3); i > 0; --i) parts.push_back(DimExpr::Constant(context_, Pick(1, 3)));
+    value->second = parts;
+  }
+  const auto* parts = std::get_if<Dims>(&value->second);
+  if (parts == nullptr || axis >= shape.size() || static_cast<size_t>(result) >= parts->size())
+    return false;
+  int64_t whole = 0;
+  for (const DimExpr part : *parts) whole += part.constant();
+  Shape from = shape;
+  from[axis] = Number(whole);
+  return Unify(shape[axis], Number((*parts)[static_cast<size_t>(result)].constant())) &&
+         Demand(node.operands[0][0], from);
+}
+
 bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   const int rank = static_cast<int>(shape.size());
@@ -239,6 +259,8 @@ bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
   const AttrCode* sizes = nullptr;
   for (const AttrCode& code : node.attrs) {
     if (code.kind == AttrCode::Kind::kDims) sizes = &code;
+    if (code.kind == AttrCode::Kind::kVariable && code.type == AttrType::kDims)
+      return SplitInParts(node, code.variable, axis, result, shape);
   }
   if (sizes == nullptr || axis >= shape.size() ||
       static_cast<size_t>(result) >= sizes->dims.size()) {

@@ -28,6 +28,8 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
       {"fused.rotary", &Planner::RotaryOperands},
       {"fused.skip_layer_norm", &Planner::NormOperands},
       {"fused.skip_rms_norm", &Planner::NormOperands},
+      {"fused.transformer_layer", &Planner::TransformerLayerOperands},
+      {"fused.transformer_stack", &Planner::TransformerStackOperands},
       {"nn.average_pool", &Planner::PoolOperand},
       {"nn.max_pool", &Planner::PoolOperand},
       {"nn.recurrence", &Planner::RecurrenceOperands},

@@ -50,7 +50,7 @@ bool Planner::RotaryEmbeddingOperands(uint16_t n, const Shape& shape) {
   const int rank = static_cast<int>(shape.size());
   const int64_t heads = IntOf(n, "num_heads", rank);
   if (rank != 3 && rank != 4) return false;
-  if (rank == 3 ? heads < 1 || heads > kMaxElements : heads != 0) return false;
+  if (rank == 3 && (heads < 1 || heads > kMaxElements)) return false;
   if (!Known(shape.back())) Unify(shape.back(), Number(2 * Pick(1, 3) * (rank == 3 ? heads : 1)));
   if (rank == 3 && Value(shape.back()) % heads != 0) return false;
   const int64_t size = rank == 3 ? Value(shape.back()) / heads : Value(shape.back());

@@ -337,7 +337,25 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   return index;
 }
 
+absl::StatusOr<Edge> Compiler::AddTop(const ValRef& val, bool in_source) {
+  ValRef first = val;
+  first.rest = false;
+  TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(first, in_source));
+  edge.rest = val.rest;
+  const Node& node = out_.nodes[edge.node];
+  if (val.rest && (node.kind != ValNode::Kind::kOp || node.info->def().results.empty() ||
+                   node.info->def().results.back().arity != Arity::kVariadic))
+    return Error(fmt::format("{} stands for the rest of the results, which are no list there",
+                             ToString(val)));
+  return edge;
+}
+
 absl::StatusOr<Edge> Compiler::AddEdge(const ValRef& val, bool in_source) {
+  if (val.rest)
+    return Error(
+        fmt::format("{} stands for several results (expected them only in match and "
+                    "replace)",
+                    ToString(val)));
   TENON_ASSIGN_OR_RETURN(const uint16_t index, AddNode(val.node, in_source));
   TENON_RETURN_IF_ERROR(CheckHasResult(index, val));
   return Edge{index, static_cast<uint16_t>(val.result), false};
@@ -440,16 +458,29 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
     return Error(fmt::format("{} values are matched and {} replaced (expected as many of each)",
                              rule_.roots().size(), rule_.results().size()));
   }
+  if (rule_.roots()[0].rest)
+    return Error("the first value stands for several results (expected one, where matches begin)");
   for (size_t i = 0; i < rule_.roots().size(); ++i) {
-    if (std::find(rule_.roots().begin(), rule_.roots().begin() + static_cast<ptrdiff_t>(i),
-                  rule_.roots()[i]) != rule_.roots().begin() + static_cast<ptrdiff_t>(i))
+    const ValRef& root = rule_.roots()[i];
+    if (root.rest != rule_.results()[i].rest)
+      return Error(
+          fmt::format("{} is replaced by {} (expected the rest of results for both, or "
+                      "for none)",
+                      ToString(root), ToString(rule_.results()[i])));
+    const auto again = [&](const ValRef& other) {
+      return other.node == root.node &&
+             (other.result == root.result || (other.rest && other.result < root.result) ||
+              (root.rest && root.result < other.result));
+    };
+    if (std::any_of(rule_.roots().begin(), rule_.roots().begin() + static_cast<ptrdiff_t>(i),
+                    again))
       return Error(
           fmt::format("{} is matched twice (expected once: a value can be replaced only once)",
-                      ToString(rule_.roots()[i])));
+                      ToString(root)));
   }
   std::set<uint16_t> root_ops;
   for (const ValRef& root : rule_.roots()) {
-    TENON_ASSIGN_OR_RETURN(out_.roots.emplace_back(), AddEdge(root, true));
+    TENON_ASSIGN_OR_RETURN(out_.roots.emplace_back(), AddTop(root, true));
     FindRootOps(out_.roots.back(), root_ops);
   }
   std::set<uint16_t> anchors;
@@ -479,7 +510,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   TENON_RETURN_IF_ERROR(AddCoinciding());
   const size_t source_nodes = out_.nodes.size();
   for (const ValRef& result : rule_.results()) {
-    TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddEdge(result, false));
+    TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddTop(result, false));
     if (out_.nodes[out_.results.back().node].kind == ValNode::Kind::kEach)
       return Error(fmt::format("{} stands for any number of values, and cannot replace one",
                                ToString(result)));

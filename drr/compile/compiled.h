@@ -20,6 +20,7 @@ struct Edge {
   uint16_t node = kNone;  // index into CompiledRule::nodes
   uint16_t result = 0;    // which result of the node
   bool maybe = false;     // the operand may be absent
+  bool rest = false;      // of a root and its result: also the results behind
 };
 
 // A dimension expression; nodes refer to each other by index into CompiledRule::dims.

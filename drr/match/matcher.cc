@@ -383,6 +383,17 @@ Value Matcher::ValueOf(const Edge& edge) const {
   return edge.result < binding.op->num_results() ? binding.op->result(edge.result) : Value();
 }
 
+std::vector<Value> Matcher::ValuesOf(const Edge& root) const {
+  std::vector<Value> values;
+  Edge edge = root;
+  for (Value value = ValueOf(edge); value; value = ValueOf(edge)) {
+    values.push_back(value);
+    if (!root.rest) break;
+    ++edge.result;
+  }
+  return values;
+}
+
 std::vector<Value> Matcher::EachOf(uint16_t node) const {
   const Binding& binding = bound_[node];
   std::vector<Value> values;

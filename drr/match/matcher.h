@@ -104,6 +104,9 @@ class Matcher {
   const CompiledRule& rule() const { return *rule_; }
   // The value of an edge into the source graph; null if this match does not bind it.
   Value ValueOf(const Edge& edge) const;
+  // The values of a root: one, and with `rest` those behind it. Those that the matched operation
+  // does not have are left out.
+  std::vector<Value> ValuesOf(const Edge& root) const;
   // The operands bound by an Each node.
   std::vector<Value> EachOf(uint16_t node) const;
   // The value of an attribute expression of the result. `rank` is that of the op's first operand,

@@ -375,8 +375,9 @@ bool Matcher::UsesInside() {
 bool Matcher::UsesInside(uint16_t n, Operation* op) {
   for (unsigned r = 0; r < op->num_results(); ++r) {
     Value value = op->result(r);
-    bool replaced = std::any_of(rule_->roots.begin(), rule_->roots.end(),
-                                [&](const Edge& root) { return ValueOf(root) == value; });
+    bool replaced = std::any_of(rule_->roots.begin(), rule_->roots.end(), [&](const Edge& root) {
+      return root.rest ? bound_[root.node].op == op && r >= root.result : ValueOf(root) == value;
+    });
     if (replaced) continue;
     for (OpOperand& use : value.uses()) {
       Operation* user = use.owner();
@@ -454,7 +455,8 @@ std::optional<AttrValue> Matcher::Evaluate(const AttrCode& code, int64_t rank,
       for (const ArgCode& arg : code.args) {
         bool bound;
         args.push_back(ReadArg(arg, bound));
-        if (!bound) return std::nullopt;
+        if (!bound && !code.source->asks_presence) return std::nullopt;
+        args.back().absent = !bound;
       }
       // A function that reads what is not there has no value.
       AttrValue value =

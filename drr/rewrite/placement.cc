@@ -71,9 +71,12 @@ std::string Placement::Find() {
   }
   if (rule_.roots.size() > 1) {
     const std::vector<Operation*> staying = Staying();
+    std::vector<Value> replaced;
     for (const Edge& root : rule_.roots) {
-      const Value value = match_.ValueOf(root);
-      if (!value) continue;
+      const std::vector<Value> values = match_.ValuesOf(root);
+      replaced.insert(replaced.end(), values.begin(), values.end());
+    }
+    for (const Value value : replaced) {
       for (OpOperand& use : value.uses()) {
         Operation* user = AncestorIn(block, use.owner());
         if (user == nullptr) continue;
@@ -89,8 +92,11 @@ std::string Placement::Find() {
 }
 
 bool Placement::IsReplaced(Value value) const {
-  return std::any_of(rule_.roots.begin(), rule_.roots.end(),
-                     [&](const Edge& root) { return match_.ValueOf(root) == value; });
+  return std::any_of(rule_.roots.begin(), rule_.roots.end(), [&](const Edge& root) {
+    if (!root.rest) return match_.ValueOf(root) == value;
+    const std::vector<Value> values = match_.ValuesOf(root);
+    return std::find(values.begin(), values.end(), value) != values.end();
+  });
 }
 
 // Is the value computed before the place of insertion, or can it be? What computes it then moves

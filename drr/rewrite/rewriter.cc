@@ -1,6 +1,7 @@
 #include "drr/rewrite/rewriter.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -85,12 +86,19 @@ class Application {
   }
 
  private:
+  struct Replacement {
+    Value was, now;
+    bool made;  // by this rewrite
+    Type type;  // of what replaces
+  };
+
   Location FusedLocation() const;
   std::string Build();
   std::string BuildOp(uint16_t n);
   std::string AddEach(const Edge& edge, absl::InlinedVector<Value, 6>& operands);
   Value Operand(const Edge& edge, DType splat_dtype);
   Value BuildSplat(const Node& node, DType dtype);
+  std::vector<Replacement> Pairs() const;
   std::string CheckResults();
   std::string Commit();
   std::vector<Operation*> EraseMatched();
@@ -112,7 +120,7 @@ class Application {
   std::vector<Operation*> made_for_;  // by node
   Value item_;                        // of the list, for operations that are made for each item
   std::vector<Operation*> made_;
-  std::vector<Type> types_;  // of the results
+  std::vector<Replacement> replacements_;
   std::string error_;
   bool for_shapes_ = false;
   bool for_operands_ = false;
@@ -294,15 +302,27 @@ std::string Application::Build() {
   return "";
 }
 
-std::string Application::CheckResults() {
+// Which value replaces which. A root that the matched operation does not have is left out.
+std::vector<Application::Replacement> Application::Pairs() const {
+  std::vector<Replacement> pairs;
+  std::map<uint16_t, uint16_t> taken;  // results that a Rest stands for, by node
   for (size_t i = 0; i < rule_.roots.size(); ++i) {
-    Value was = match_.ValueOf(rule_.roots[i]), now = ResultOf(rule_.results[i]);
-    if (!was) {
-      types_.push_back(Type());
-      continue;
+    Edge now = rule_.results[i];
+    if (now.rest) now.result = static_cast<uint16_t>(now.result + taken[now.node]);
+    for (const Value was : match_.ValuesOf(rule_.roots[i])) {
+      pairs.push_back({was, ResultOf(now), !rule_.nodes[now.node].in_source, Type()});
+      ++now.result;
+      if (now.rest) ++taken[now.node];
     }
+  }
+  return pairs;
+}
+
+std::string Application::CheckResults() {
+  replacements_ = Pairs();
+  for (Replacement& pair : replacements_) {
+    const auto [was, now, made, unused] = pair;
     if (!now) return "the result is absent";
-    bool made = !rule_.nodes[rule_.results[i].node].in_source;
     if (!made) {
       if (std::string reason = placement_.Provide(now); !reason.empty()) return reason;
     }
@@ -318,7 +338,7 @@ std::string Application::CheckResults() {
       return fmt::format("the result would be {} instead of {}", now.type().text(),
                          was.type().text());
     }
-    types_.push_back(made ? *type : now.type());
+    pair.type = made ? *type : now.type();
   }
   return "";
 }
@@ -339,17 +359,13 @@ std::string Application::Commit() {
   Operation* place = made_.empty() ? placement_.before() : made_.front();
   for (Operation* op : placement_.moved()) op->MoveBefore(place);
   for (Operation* op : made_) listener_.Created(op);
-  std::vector<std::pair<Value, Value>> replacements;
-  for (size_t i = 0; i < rule_.roots.size(); ++i) {
-    Value was = match_.ValueOf(rule_.roots[i]), now = ResultOf(rule_.results[i]);
-    if (!was) continue;
-    TENON_CHECK(now);  // CheckResults refuses what is absent
-    now.set_type(types_[i]);
-    replacements.emplace_back(was, now);
+  for (Replacement& pair : replacements_) {
+    TENON_CHECK(pair.now);  // CheckResults refuses what is absent
+    pair.now.set_type(pair.type);
   }
-  for (auto [was, now] : replacements) {
-    listener_.Replaced(was, now);
-    was.ReplaceAllUsesWith(now);
+  for (Replacement& pair : replacements_) {
+    listener_.Replaced(pair.was, pair.now);
+    pair.was.ReplaceAllUsesWith(pair.now);
   }
   std::vector<Operation*> now = EraseMatched();
   if (!before) return "";

@@ -191,7 +191,10 @@ std::string ToString(const AttrValue& value) {
     std::string operator()(std::monostate) const { return "none"; }
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(int64_t i) const { return fmt::format("{}", i); }
-    std::string operator()(double d) const { return fmt::format("{}", d); }
+    // Without a point it would be an integer, which has one zero.
+    std::string operator()(double d) const {
+      return d == 0 && std::signbit(d) ? "-0.0" : fmt::format("{}", d);
+    }
     std::string operator()(const std::string& s) const { return fmt::format("\"{}\"", s); }
     std::string operator()(const I64s& v) const { return Braced(v); }
     std::string operator()(const F32s& v) const { return Braced(v); }

@@ -137,6 +137,7 @@ struct AttrNode {
   // kCompute: returns monostate if there is no value; the match is then refused.
   std::function<AttrValue(std::span<const BoundArg>)> compute;
   std::shared_ptr<const TermNode> term;  // kCompute: what is computed; null for a C++ function
+  bool asks_presence = false;  // kCompute: asks whether something exists: arguments may be absent
 };
 std::string ToString(const AttrNode& attr);  // text notation
 

@@ -17,12 +17,6 @@ const int64_t* Integer(const TermNode& term) {
   return term.kind == TermNode::Kind::kLiteral ? std::get_if<int64_t>(&term.literal) : nullptr;
 }
 
-bool AsksPresence(const TermNode& term) {
-  return Calls(term, "exists", 1) ||
-         std::any_of(term.operands.begin(), term.operands.end(),
-                     [](const TermRef& operand) { return AsksPresence(*operand); });
-}
-
 std::optional<Val> AsVal(const TermNode& term) {
   if (term.kind != TermNode::Kind::kArgument || !term.argument.val) return std::nullopt;
   return Val(ValRef{term.argument.val, term.argument.result});

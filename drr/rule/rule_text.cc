@@ -140,7 +140,7 @@ void RuleWriter::Add(const ValRef& val) {
     if (&node == defining_) defining_ = nullptr;
     AddNode(node);
   }
-  if (val.result > 0) text_ += fmt::format("#{}", val.result);
+  if (val.result > 0 || val.rest) text_ += fmt::format("#{}{}", val.result, val.rest ? "..." : "");
 }
 
 void RuleWriter::AddNode(const ValNode& node) {

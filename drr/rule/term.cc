@@ -244,6 +244,12 @@ TermValue BoundTerm::EvaluateLazily(const Step& step, std::span<const BoundArg> 
   return chosen < step.operands.size() ? Evaluate(step.operands[chosen], bound) : TermValue();
 }
 
+bool AsksPresence(const TermNode& term) {
+  const bool asks = term.kind == TermNode::Kind::kCall && term.word->name == "exists";
+  return asks || std::any_of(term.operands.begin(), term.operands.end(),
+                             [](const TermRef& operand) { return AsksPresence(*operand); });
+}
+
 // What the other kinds of attributes say, they say.
 AttrRef MakeTermAttr(const Term& term) {
   const TermNode& made = *term.node();
@@ -263,6 +269,7 @@ AttrRef MakeTermAttr(const Term& term) {
   auto node = std::make_shared<AttrNode>();
   node->kind = AttrNode::Kind::kCompute;
   node->term = term.node();
+  node->asks_presence = AsksPresence(made);
   node->args = bound->args();
   node->compute = [bound](std::span<const BoundArg> args) -> AttrValue {
     TermValue value = bound->Evaluate(args);

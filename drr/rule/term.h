@@ -155,6 +155,9 @@ Term Or(const Term& a, const Term& b);
 // `a` is one of the elements.
 Term IsIn(const Term& a, std::initializer_list<Term> elements);
 
+// True if the term asks whether something exists, so that what it reads may be absent.
+bool AsksPresence(const TermNode& term);
+
 // Returns the term as a dimension: a number, a name, or a sum, difference or product of these.
 // Nothing for other terms.
 std::optional<Dim> AsDim(const TermNode& term);

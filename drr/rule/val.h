@@ -19,8 +19,9 @@ namespace tenon::drr {
 
 // One result of a node.
 struct ValRef {
-  ValPtr node;     // the node
-  int result = 0;  // kOp: the result
+  ValPtr node;        // the node
+  int result = 0;     // kOp: the result
+  bool rest = false;  // kOp: that result and all behind it, however many an operation has
   bool operator==(const ValRef&) const = default;
 };
 
@@ -69,6 +70,9 @@ class Val {
   const ValRef& ref() const { return ref_; }          // the node and its result
   // The result `index` of the same operation.
   Val result(int index) const { return Val(ValRef{ref_.node, index}); }
+  // In Match: the results from `index` on, none or more. In Replace: as many results as the matched
+  // one has, from `index` on, without those that an earlier Rest of this operation stands for.
+  Val Rest(int index) const { return Val(ValRef{ref_.node, index, true}); }
   // The same value with a name for messages. Use the returned Val in place of the old one.
   Val As(const char* name) const;
   // The same value. When it is matched, `variable` gets the given value.

@@ -178,7 +178,7 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
   }
   if (Take("#")) {
     TENON_ASSIGN_OR_RETURN(const int index, IntegerWithin(0, kMaxResults));
-    val = val.result(index);
+    val = Take("...") ? val.Rest(index) : val.result(index);
   }
   return val;
 }

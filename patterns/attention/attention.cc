@@ -73,17 +73,20 @@ Rule AbsorbTranspose(const char* name, Side side, const char* from,
                    x.Matched(q, k, v, match), x.Made(q2, k2, v2, made));
 }
 
-// An operand that is y [B, S, H * D] with its heads split.
-Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(),
-                 int line = __builtin_LINE()) {
+// An operand that is y [B, S, H * D] with its heads split. With `joined` it is rotated heads, put
+// side by side again.
+Rule AbsorbSplit(const char* name, Side side, bool joined = false,
+                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   AttentionAttrs a;
   AttentionVals x;
-  Val y("y");
+  Val rows(joined ? "_y" : "y"), cos("_cos"), sin("_sin");
   Dim B("B"), S("S"), H("H"), D("D");
-  Val split = Reshape(y, {.shape = {B, S, H, D}});
+  Val y = joined ? fused::Rotary(rows, cos, sin, {.interleaved = kAny, .rotary_dim = kAny}) : rows;
+  Val split = joined ? Reshape(y, {.shape = {B, S, H * D}}) : Reshape(y, {.shape = {B, S, H, D}});
   fused::AttentionArgs match = a.args(), made = a.args();
-  (side == Side::kQ ? match.q_layout : side == Side::kK ? match.k_layout : match.v_layout) = "bshd";
-  (side == Side::kQ ? made.q_layout : side == Side::kK ? made.k_layout : made.v_layout) = "bsh";
+  const char *from = joined ? "bsh" : "bshd", *to = joined ? "bshd" : "bsh";
+  (side == Side::kQ ? match.q_layout : side == Side::kK ? match.k_layout : match.v_layout) = from;
+  (side == Side::kQ ? made.q_layout : side == Side::kK ? made.k_layout : made.v_layout) = to;
   (side == Side::kQ ? match.num_heads : match.kv_num_heads) = H;
   (side == Side::kQ ? made.num_heads : made.kv_num_heads) = H;
   const Val &q = side == Side::kQ ? split : x.q, &k = side == Side::kK ? split : x.k,
@@ -91,8 +94,9 @@ Rule AbsorbSplit(const char* name, Side side, const char* file = __builtin_FILE(
   const Val &q2 = side == Side::kQ ? y : x.q, &k2 = side == Side::kK ? y : x.k,
             &v2 = side == Side::kV ? y : x.v;
   return Replacing(Rule(name, file, line)
-                       .Summary("a split of heads is a layout of attention")
-                       .Where(ShapeIs(y, {B, S, H * D}))
+                       .Summary(joined ? "rotated heads side by side are a layout of attention"
+                                       : "a split of heads is a layout of attention")
+                       .Where(joined ? ShapeIs(y, {B, S, H, D}) : ShapeIs(y, {B, S, H * D}))
                        .Keep(split)
                        .Lowers(OpsBefore({"ten.reshape"}, {"fused.attention"})),
                    x.Matched(q, k, v, match), x.Made(q2, k2, v2, made));
@@ -309,6 +313,8 @@ RuleSet AttentionRules() {
            AbsorbSplit("attention-split-q", Side::kQ),
            AbsorbSplit("attention-split-k", Side::kK),
            AbsorbSplit("attention-split-v", Side::kV),
+           AbsorbSplit("attention-joined-q", Side::kQ, true),
+           AbsorbSplit("attention-joined-k", Side::kK, true),
            RepeatedHeads("attention-repeated-heads", "bhsd"),
            RepeatedHeads("attention-repeated-heads-inner", "bshd"),
            ExpandedHead("attention-expanded-head", "bhsd"),

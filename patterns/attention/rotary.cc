@@ -88,12 +88,13 @@ Rule RotaryPairs() {
       .RequireKernel();
 }
 
-// A table of both elements of each pair, from one for pairs.
-Val ForPairs(const Val& table) {
-  Val column = Reshape(table, {.shape = ListOf({Spread(ShapeOf(table)), 1})});
+// A table of both elements of each pair, from one for pairs, which has this shape.
+Val ForPairs(const Val& table, const Term& shape) {
+  Val column = Reshape(table, {.shape = ListOf({Spread(shape), 1})});
   return Reshape(Concat({column, column}, {.axis = -1}),
-                 {.shape = ListOf({Spread(Take(ShapeOf(table), -1)), ExtentOf(table, -1) * 2})});
+                 {.shape = ListOf({Spread(Take(shape, -1)), shape[-1] * 2})});
 }
+Val ForPairs(const Val& table) { return ForPairs(table, ShapeOf(table)); }
 
 // The pairs turned with tables for pairs: (x0 * cos - x1 * sin, x1 * cos + x0 * sin), and so on.
 Rule RotaryOfPairTables(const char* name, bool split, const char* file = __builtin_FILE(),
@@ -121,6 +122,52 @@ Rule RotaryOfPairTables(const char* name, bool split, const char* file = __built
              SameLastExtent("sin has an element for each pair", even, sin))
       .Replace(fused::Rotary(x, ForPairs(cos), ForPairs(sin), {.interleaved = true}))
       .RequireKernel();
+}
+
+// The operator of ONNX: tables for pairs, of which each position takes a row. `joined`: the heads
+// are not split.
+Rule RotaryEmbedding(const std::string& name, bool joined, bool positions, bool interleaved,
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), cos("cos"), sin("sin"), ids("ids");
+  Attr<int64_t> num_heads("num_heads"), rotary_dim("rotary_dim");
+  const auto table = [&](const Val& half) {
+    const Val rows = positions ? Gather(half, ids, {.axis = 0}) : half;
+    const Term shape =
+        positions ? ListOf({Spread(ShapeOf(ids)), ExtentOf(half, -1)}) : ShapeOf(half);
+    const Val whole = interleaved ? ForPairs(rows, shape) : Concat({rows, rows}, {.axis = -1});
+    const Term batch = ExtentOf(positions ? ids : half, 0), length = ExtentOf(x, joined ? 1 : 2),
+               columns = ExtentOf(half, -1) * 2;
+    return Reshape(whole, {.shape = joined ? ListOf({batch, length, 1, columns})
+                                           : ListOf({batch, 1, length, columns})});
+  };
+  const AttrArg<int64_t> heads = joined ? AttrArg<int64_t>(num_heads) : AttrArg<int64_t>(kAny);
+  Val rotary = nn::RotaryEmbedding(
+      x, cos, sin, positions ? OptVal(ids) : OptVal(),
+      {.interleaved = interleaved, .num_heads = heads, .rotary_dim = rotary_dim});
+  const Term split =
+      ListOf({ExtentOf(x, 0), ExtentOf(x, 1), num_heads, ExtentOf(x, 2) / Term(num_heads)});
+  Val rotated = fused::Rotary(joined ? Reshape(x, {.shape = split}) : x, table(cos), table(sin),
+                              {.interleaved = interleaved, .rotary_dim = rotary_dim});
+  return Rule(name, file, line)
+      .Summary("the rotary embedding of ONNX, with tables for all elements")
+      .Match(rotary)
+      .Where(Rank(x, joined ? 3 : 4))
+      .Replace(joined ? Reshape(rotated, {.shape = ShapeOf(x)}) : rotated)
+      .Lowers(OpsOf({"nn.rotary_embedding"}))
+      .RequireKernel();
+}
+
+void AddRotaryEmbeddings(RuleSet& rules) {
+  for (const bool joined : {false, true}) {
+    for (const bool positions : {false, true}) {
+      for (const bool interleaved : {false, true}) {
+        rules.push_back(RotaryEmbedding(
+            std::string("rotary-embedding") + (joined ? "-of-joined-heads" : "") +
+                (positions ? "-at-positions" : "") + (interleaved ? "-of-pairs" : ""),
+            joined, positions, interleaved));
+      }
+    }
+  }
 }
 
 // Only the first elements are rotated.
@@ -172,16 +219,18 @@ Rule RotaryOfTranspose() {
 }  // namespace
 
 RuleSet RotaryRules() {
-  return {RotaryHalves("rotary-halves", false),
-          RotaryHalves("rotary-halves-split", true),
-          RotaryOfHalfTables("rotary-of-half-tables", false),
-          RotaryOfHalfTables("rotary-of-half-tables-split", true),
-          RotaryPairs(),
-          RotaryOfPairTables("rotary-of-pair-tables", true),
-          RotaryOfPairTables("rotary-of-pair-tables-sliced", false),
-          RotaryPartial("rotary-partial", false),
-          RotaryPartial("rotary-partial-split", true),
-          RotaryOfTranspose()};
+  RuleSet rules = {RotaryHalves("rotary-halves", false),
+                   RotaryHalves("rotary-halves-split", true),
+                   RotaryOfHalfTables("rotary-of-half-tables", false),
+                   RotaryOfHalfTables("rotary-of-half-tables-split", true),
+                   RotaryPairs(),
+                   RotaryOfPairTables("rotary-of-pair-tables", true),
+                   RotaryOfPairTables("rotary-of-pair-tables-sliced", false),
+                   RotaryPartial("rotary-partial", false),
+                   RotaryPartial("rotary-partial-split", true),
+                   RotaryOfTranspose()};
+  AddRotaryEmbeddings(rules);
+  return rules;
 }
 
 }  // namespace tenon::pattern

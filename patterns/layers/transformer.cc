@@ -167,6 +167,47 @@ Rule FeedForward(const char* name, bool layer, bool product_first,
       .Replace({made, made.result(1)});
 }
 
+// The same with one matrix for the gate and the factor, which halves of its columns make.
+Rule FeedForwardPacked(const char* name, bool layer, bool product_first, bool biased,
+                       const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const Matrices m;
+  const Ending end{.layer = layer, .product_first = product_first};
+  Val x("x"), w("w"), b("b"), wd("wd"), bd("bd");
+  Attr<std::string> activation("activation");
+  Attr<float> alpha("alpha"), beta("beta");
+  Attr<bool> second("second");
+  const OptVal none;
+  Val both = fused::Linear(x, w, biased ? OptVal(b) : none, {}, {.transpose_w = m.transpose});
+  Val inner = fused::Gated(
+      both, {}, {.activation = activation, .alpha = alpha, .beta = beta, .second = second});
+  Val product = m.Of(inner, wd, bd), norm = end.Of(product);
+  // The columns of the gate lie in front, or behind with `second`.
+  const Term axis = Choose(m.transpose, 0, 1), columns = ExtentOf(inner, -1);
+  const auto half = [&](const Val& of, const Term& along, bool gate) {
+    const Term begin = gate ? Choose(second, columns, 0) : Choose(second, 0, columns);
+    return Slice(of, {.axes = ListOf({along}),
+                      .starts = ListOf({begin}),
+                      .ends = ListOf({begin + columns}),
+                      .steps = {1}});
+  };
+  const auto bias = [&](bool gate) { return biased ? OptVal(half(b, 0, gate)) : none; };
+  Val made = fused::FeedForward(x, end.residual, half(w, axis, false), wd, bias(false),
+                                half(w, axis, true), bias(true), bd, end.scale, end.norm_bias(),
+                                {.activation = activation,
+                                 .alpha = alpha,
+                                 .beta = beta,
+                                 .norm = end.norm(),
+                                 .epsilon = end.epsilon,
+                                 .transpose_w = m.transpose});
+  return Rule(name, file, line)
+      .Summary("… with the gate and the factor from one product")
+      .Match({norm, norm.result(1)})
+      .Where(end.Fits(product, norm, {inner, both}) && FollowsFromConstants(w))
+      .Where(biased ? FollowsFromConstants(b) : Condition())
+      .Replace({made, made.result(1)})
+      .Lowers(OpsOf({"fused.linear"}));
+}
+
 // Both halves of a layer.
 Rule Layer(const char* name, bool post_norm, const char* file = __builtin_FILE(),
            int line = __builtin_LINE()) {
@@ -229,6 +270,14 @@ RuleSet TransformerRules() {
           FeedForward("feed-forward-layer-norm-second", true, false),
           FeedForward("feed-forward-rms-norm", false, true),
           FeedForward("feed-forward-rms-norm-second", false, false),
+          FeedForwardPacked("feed-forward-packed-layer-norm", true, true, true),
+          FeedForwardPacked("feed-forward-packed-layer-norm-second", true, false, true),
+          FeedForwardPacked("feed-forward-packed-rms-norm", false, true, true),
+          FeedForwardPacked("feed-forward-packed-rms-norm-second", false, false, true),
+          FeedForwardPacked("feed-forward-packed-layer-norm-unbiased", true, true, false),
+          FeedForwardPacked("feed-forward-packed-layer-norm-unbiased-second", true, false, false),
+          FeedForwardPacked("feed-forward-packed-rms-norm-unbiased", false, true, false),
+          FeedForwardPacked("feed-forward-packed-rms-norm-unbiased-second", false, false, false),
           Layer("transformer-layer", false),
           Layer("transformer-layer-post-norm", true)};
 }

@@ -494,6 +494,35 @@ TEST_F(ShapeFunctions, LayersOfTransformers) {
             "fused.feed_forward: the number of columns that wd takes differs: 16 against 8");
 }
 
+TEST_F(ShapeFunctions, StacksOfLayers) {
+  std::string has = "array<i64";
+  for (int i = 0; i < 21; ++i)
+    has += (i == 0 ? ": " : ", ") + std::string(i == 11 || i == 12 ? "1" : "0");
+  Attrs attrs = {{"num_heads", "2 : i64"},  {"kv_num_heads", "2 : i64"}, {"head_dim", "4 : i64"},
+                 {"v_head_dim", "4 : i64"}, {"k_offset", "8 : i64"},     {"v_offset", "16 : i64"},
+                 {"has", has + ">"}};
+  const auto infer = [&](const std::vector<std::vector<std::string>>& layers) {
+    std::vector<std::string> types = {"BxSx8xf32", "BxSx8xf32"};
+    for (const auto& layer : layers) types.insert(types.end(), layer.begin(), layer.end());
+    return Infer("fused.transformer_stack", types, attrs);
+  };
+  const auto layer = [](const std::string& past) {
+    return std::vector<std::string>{"8x24xf32", "8x8xf32", "8x32xf32", "32x8xf32", past, past};
+  };
+  const std::vector<std::string> first = layer("Bx2xPx4xf32"), second = layer("Bx2xQx4xf32");
+  EXPECT_EQ(infer({first, second}),
+            "BxSx8xf32; BxSx8xf32; Bx2xP + Sx4xf32; Bx2xP + Sx4xf32; Bx2xQ + Sx4xf32; Bx2xQ + "
+            "Sx4xf32");
+  EXPECT_EQ(infer({}),
+            "fused.transformer_stack: layers has 0 operands, expected a positive multiple of 6");
+  EXPECT_EQ(infer({first, layer("Bx2xPx4xf16")}),
+            "fused.transformer_stack: residual and layers must have the element type of x");
+  EXPECT_EQ(infer({first, layer("Bx3xPx4xf32")}),
+            "fused.transformer_stack: an extent of the past differs: 2 against 3");
+  attrs["has"] = "array<i64: 1, 2>";
+  EXPECT_EQ(infer({first}), "fused.transformer_stack: has must be 21 numbers, each 0 or 1");
+}
+
 TEST_F(ShapeFunctions, Moves) {
   const Attrs perm = {{"perm", "array<i64: 1, 0, 2>"}};
   EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32"}, perm, {1, 0, 0, 0, 0}), "SxBx8xf32");
@@ -526,6 +555,7 @@ TEST_F(ShapeFunctions, FloatsOfSeveralTypesAreRefusedWhereKernelsMistakeThem) {
       {"fused.attention_block bias", "read as doubles"},
       {"fused.transformer_layer mask", "read as doubles"},
       {"fused.transformer_layer bias", "read as doubles"},
+      {"fused.transformer_stack layers", "see the test StacksOfLayers"},
       {"ten.pow b", "the exponent is read in its own type"},
       {"ten.dynamic_resize", "scales are numbers of their own"},
       {"fused.embedding", "lookups come in pairs: see the test Embedding"},

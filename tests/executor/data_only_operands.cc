@@ -73,7 +73,7 @@ std::vector<DataOperands> DataOnlyOperands() {
       {"a mask hides keys or is added to scores",
        {"fused.attention.key_mask", "fused.attention.mask", "fused.attention_block.key_mask",
         "fused.attention_block.mask", "fused.transformer_layer.key_mask",
-        "fused.transformer_layer.mask", "nn.attention.mask"}},
+        "fused.transformer_layer.mask", "fused.transformer_stack.layers", "nn.attention.mask"}},
       {"operands of elementwise steps", {"fused.group.inputs"}},
       {"true or false, and both have a region",
        {"ctl.if.cond", "ctl.condition.cond", "cf.cond_br.condition"}},

@@ -181,7 +181,15 @@ std::vector<V> Graph::Ops(const std::string& type, const std::vector<V>& inputs,
   for (const V& input : inputs)
     names.push_back(input.is_number ? Number(input.number, dtype()).name : input.name);
   onnxpb::NodeProto& node = *graph_.add_node();
-  node.set_op_type(type);
+  const size_t domain = type.find("::");
+  if (domain != std::string::npos) {
+    node.set_domain(type.substr(0, domain));
+    if (model_.opset_import_size() == 1) {
+      model_.add_opset_import()->set_domain(node.domain());
+      model_.mutable_opset_import(1)->set_version(1);
+    }
+  }
+  node.set_op_type(domain == std::string::npos ? type : type.substr(domain + 2));
   node.set_name(type + "_" + std::to_string(counter_));
   for (const std::string& name : names) node.add_input(name);
   std::vector<V> out;

@@ -65,6 +65,7 @@ class Graph {
   V Number(double value, DType dtype);
   void Out(const V& value);
 
+  // `type` may begin with the domain of another set of operators: "com.microsoft::Gelu".
   V Op(const std::string& type, const std::vector<V>& inputs, const Attributes& attributes = {});
   std::vector<V> Ops(const std::string& type, const std::vector<V>& inputs, int results,
                      const Attributes& attributes = {});

@@ -119,7 +119,10 @@ void CheckStyle(const Spelling& spelling, const Style& style) {
   ASSERT_TRUE(model.ok()) << model.status();
   Model optimized = model->Clone();
   ASSERT_EQ(Optimize(*model, {.level = 0}), absl::OkStatus());
-  ASSERT_EQ(Optimize(optimized, {.level = 2, .verify_each = true}), absl::OkStatus());
+  OptimizeOptions options{.level = 2, .verify_each = true};
+  if (spelling.rules[0] != '\0')
+    options.pipeline = std::string("O2,fuse{rules=") + spelling.rules + "},constant-fold,dce";
+  ASSERT_EQ(Optimize(optimized, options), absl::OkStatus());
 
   const std::vector<std::string> ops = OpsOf(optimized);
   const std::string text = Print(*optimized.module(), {.elide_resources = true});

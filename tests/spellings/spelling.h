@@ -20,7 +20,8 @@ struct Spelling {
   const char* ops;
   std::function<void(Graph&)> build;
   int min_opset = 11;
-  bool f16 = true;  // also spelled in f16
+  bool f16 = true;         // also spelled in f16
+  const char* rules = "";  // families on request that are applied behind -O2
 };
 
 // Builds the spelling in every style, and compares -O2 with -O0 and with the reference kernels.

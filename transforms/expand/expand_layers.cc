@@ -1,8 +1,12 @@
-// expand-layers: a layer of a transformer becomes its halves, and each half the operations that it
-// joins. These are the ones that fusion finds in a model, so nothing is slower than without layers.
+// expand-layers: a stack of layers of a transformer becomes its layers, a layer its halves, and
+// each half the operations that it joins. These are the ones that fusion finds in a model, so
+// nothing is slower than without layers.
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "ir/base/check.h"
+#include "ir/base/stacked_layers.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/dialect/fused_ops.h"
@@ -48,6 +52,8 @@ class LayerParts {
   // types of its operands do not say how large its heads are.
   Values Make() {
     switch (op_.id()) {
+      case fused::TransformerStackOp::kId:
+        return Stack(fused::TransformerStackOp(&op_));
       case fused::TransformerLayerOp::kId:
         return Layer(fused::TransformerLayerOp(&op_));
       case fused::AttentionBlockOp::kId:
@@ -71,6 +77,40 @@ class LayerParts {
   MaybeValue Add(const Args&... args) {
     TENON_ASSIGN_OR_RETURN(const std::vector<Value> results, AddAll<Op>(args...));
     return results.front();
+  }
+
+  Values Stack(const fused::TransformerStackOp& op) {
+    const auto a = op.attrs();
+    auto attrs = AttentionAttrs<fused::TransformerLayerOp::Attrs>(a);
+    attrs.interleaved = a.interleaved;
+    attrs.rotary_dim = a.rotary_dim;
+    attrs.activation = a.activation;
+    attrs.alpha = a.alpha;
+    attrs.beta = a.beta;
+    attrs.norm = a.norm;
+    attrs.epsilon = a.epsilon;
+    attrs.transpose_w = a.transpose_w;
+    attrs.post_norm = a.post_norm;
+    const StackedLayers layers(a.has);
+    const size_t count = op.layers().size() / layers.per_layer();
+    std::vector<Value> results = {op.x(), op.residual()};
+    for (size_t layer = 0; layer < count; ++layer) {
+      const auto of = [&](size_t operand) {
+        const std::optional<size_t> place = layers.PlaceOf(layer, operand);
+        return place ? op_.operand(static_cast<unsigned>(2 + *place)) : Value();
+      };
+      const Value residual = layer > 0 && a.post_norm ? results[0] : results[1];
+      TENON_ASSIGN_OR_RETURN(
+          const std::vector<Value> made,
+          AddAll<fused::TransformerLayerOp>(results[0], residual, of(2), of(3), of(4), of(5), of(6),
+                                            of(7), of(8), of(9), of(10), of(11), of(12), of(13),
+                                            of(14), of(15), of(16), of(17), of(18), of(19), of(20),
+                                            of(21), of(22), of(23), of(24), of(25), of(26), attrs));
+      results[0] = made[0];
+      results[1] = made[1];
+      results.insert(results.end(), made.begin() + 2, made.end());
+    }
+    return results;
   }
 
   Values Layer(const fused::TransformerLayerOp& op) {
@@ -217,11 +257,14 @@ class ExpandLayers : public Pass {
  public:
   absl::StatusOr<PassResult> Run(Operation* func, PassContext& context) override {
     int64_t expanded = 0;
-    // Layers first, which make halves.
-    for (const bool layers : {true, false}) {
+    // Each kind makes those of the next.
+    for (const std::vector<OpId>& kinds :
+         {std::vector<OpId>{fused::TransformerStackOp::kId},
+          {fused::TransformerLayerOp::kId},
+          {fused::AttentionBlockOp::kId, fused::FeedForwardOp::kId}}) {
       std::vector<Operation*> ops;
       func->Walk([&](Operation* op) {
-        if ((op->id() == fused::TransformerLayerOp::kId) == layers) ops.push_back(op);
+        if (std::find(kinds.begin(), kinds.end(), op->id()) != kinds.end()) ops.push_back(op);
       });
       for (Operation* op : ops) {
         TENON_ASSIGN_OR_RETURN(const bool done, Expand(op));

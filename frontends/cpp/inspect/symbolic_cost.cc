@@ -4,10 +4,12 @@
 #include <array>
 #include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "ir/base/dtype.h"
+#include "ir/base/stacked_layers.h"
 #include "ir/core/block.h"
 #include "ir/core/type.h"
 #include "ir/dialect/fused_ops.h"
@@ -66,6 +68,19 @@ DimExpr LinearChainFlops(const Operation& op) {
 }
 DimExpr AttentionBlockFlops(const Operation& op) { return MatricesFlops(op, {2, 3, 5, 7}); }
 DimExpr FeedForwardFlops(const Operation& op) { return MatricesFlops(op, {2, 3, 5}); }
+DimExpr StackFlops(const Operation& op) {
+  const auto stack = Cast<fused::TransformerStackOp>(&const_cast<Operation&>(op));
+  const StackedLayers layers(stack.has());
+  const size_t count = stack.layers().size() / layers.per_layer();
+  DimExpr elements = DimExpr::Constant(op.context(), 0);
+  for (size_t layer = 0; layer < count; ++layer) {
+    for (const size_t matrix : {2, 3, 4, 5, 7, 9, 22}) {
+      const std::optional<size_t> place = layers.PlaceOf(layer, matrix);
+      if (place) elements = elements + ElementsIn(op, static_cast<unsigned>(2 + *place));
+    }
+  }
+  return elements * Inner(op, TypeOf(op, 0), 0, 1) * 2;
+}
 DimExpr LayerFlops(const Operation& op) { return MatricesFlops(op, {2, 3, 4, 5, 7, 9, 22}); }
 
 // w is [out channels, in channels of a group, kernel…].
@@ -154,6 +169,7 @@ constexpr CountedOp kCounted[] = {
     {"fused.attention_block", AttentionBlockFlops},
     {"fused.feed_forward", FeedForwardFlops},
     {"fused.transformer_layer", LayerFlops},
+    {"fused.transformer_stack", StackFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},

@@ -196,6 +196,8 @@ absl::Status InferAttentionBlock(const InferContext& c, ResultTypes& results);
 absl::Status InferFeedForward(const InferContext& c, ResultTypes& results);
 // fused.transformer_layer: as fused.feed_forward of the first half; then the present key and value.
 absl::Status InferTransformerLayer(const InferContext& c, ResultTypes& results);
+// fused.transformer_stack: fused.transformer_layer of each layer; then the present keys and values.
+absl::Status InferTransformerStack(const InferContext& c, ResultTypes& results);
 // fused.moved_norm: the shape of the rows where the norm puts them; then the sum, if it is wanted.
 absl::Status InferMovedNorm(const InferContext& c, ResultTypes& results);
 // fused.add_transpose: the broadcast shape of the operands with its axes in the order of `perm`.

@@ -1,10 +1,15 @@
 // Shape functions of the halves of a layer of a transformer, and of the whole layer.
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
 #include "ir/base/check.h"
+#include "ir/base/stacked_layers.h"
 #include "ir/core/context/context.h"
 #include "ir/dialect/shapes/infer_helpers.h"
 #include "ir/dialect/shapes/shape_functions.h"
@@ -58,10 +63,13 @@ constexpr std::array<int, kBlockOperands> kBlockOfLayer = {0,  1,  2,  3,  6,  7
                                                            12, 13, 14, 15, 16, 17, 18, 19, 20};
 constexpr std::array<int, kForwardOperands> kForwardOfLayer = {0, 1, 4, 5, 21, 22, 23, 24, 25, 26};
 
+// The operands of fused.transformer_layer, in order.
+using LayerTypes = std::array<Type, StackedLayers::kOperands>;
+
 template <size_t n>
-std::array<Type, n> TypesOf(const InferContext& c, const std::array<int, n>& groups) {
+std::array<Type, n> TypesOf(const LayerTypes& layer, const std::array<int, n>& groups) {
   std::array<Type, n> types;
-  for (size_t i = 0; i < n; ++i) types[i] = c.operand(groups[i]);
+  for (size_t i = 0; i < n; ++i) types[i] = layer[static_cast<size_t>(groups[i])];
   return types;
 }
 
@@ -255,6 +263,50 @@ absl::Status InferForward(const InferContext& c, const ForwardTypes& t, ResultTy
   return absl::OkStatus();
 }
 
+// The rows and the sum of a layer, and its keys and values.
+absl::Status InferLayer(const InferContext& c, const LayerTypes& t, ResultTypes& results) {
+  ResultTypes block;
+  TENON_RETURN_IF_ERROR(InferBlock(c, TypesOf(t, kBlockOfLayer), block));
+  ForwardTypes forward = TypesOf(t, kForwardOfLayer);
+  forward[kRows] = forward[kRowsResidual] = block[0];
+  TENON_RETURN_IF_ERROR(InferForward(c, forward, results));
+  results.insert(results.end(), block.begin() + 2, block.end());
+  return absl::OkStatus();
+}
+
+// The types that fused.transformer_layer asks of the operands of a layer.
+absl::Status CheckTypes(const InferContext& c, const LayerTypes& t) {
+  constexpr size_t kMaskOfLayer = 14, kBiasOfLayer = 15, kKeyMaskOfLayer = 16;
+  for (size_t i = 0; i < t.size(); ++i) {
+    if (!t[i] || i == kMaskOfLayer || i == kBiasOfLayer || i == kKeyMaskOfLayer) continue;
+    if (t[i].dtype() != t[kX].dtype())
+      return c.Error("residual and layers must have the element type of x");
+  }
+  if (const Type mask = t[kMaskOfLayer];
+      mask && !IsFloat(mask.dtype()) && mask.dtype() != DType::kBool)
+    return c.Error(fmt::format("mask must hold floats or i1, not {}", Name(mask.dtype())));
+  if (const Type bias = t[kBiasOfLayer]; bias && !IsFloat(bias.dtype()))
+    return c.Error(fmt::format("bias must hold floats, not {}", Name(bias.dtype())));
+  if (const Type mask = t[kKeyMaskOfLayer]; mask && mask.dtype() != DType::kBool)
+    return c.Error(fmt::format("key_mask must be of i1, not {}", Name(mask.dtype())));
+  return absl::OkStatus();
+}
+
+// Returns where the layers of a stack have their operands, and how many layers there are.
+absl::StatusOr<std::pair<StackedLayers, size_t>> LayersOf(const InferContext& c) {
+  const StackedLayers layers(InferI64s(c, "has"));
+  if (!layers.valid()) {
+    return c.Error(fmt::format("has must be {} numbers, each 0 or 1",
+                               StackedLayers::kOperands - StackedLayers::kNeeded));
+  }
+  const size_t count = c.operand_group(2).size();
+  if (count == 0 || count % layers.per_layer() != 0) {
+    return c.Error(fmt::format("layers has {} operands, expected a positive multiple of {}", count,
+                               layers.per_layer()));
+  }
+  return std::pair(layers, count / layers.per_layer());
+}
+
 }  // namespace
 
 absl::Status InferAttentionBlock(const InferContext& c, ResultTypes& results) {
@@ -273,12 +325,33 @@ absl::Status InferFeedForward(const InferContext& c, ResultTypes& results) {
 absl::Status InferTransformerLayer(const InferContext& c, ResultTypes& results) {
   TENON_RETURN_IF_ERROR(CheckOneDType(
       c, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26}));
-  ResultTypes block;
-  TENON_RETURN_IF_ERROR(InferBlock(c, TypesOf(c, kBlockOfLayer), block));
-  ForwardTypes forward = TypesOf(c, kForwardOfLayer);
-  forward[kRows] = forward[kRowsResidual] = block[0];
-  TENON_RETURN_IF_ERROR(InferForward(c, forward, results));
-  results.insert(results.end(), block.begin() + 2, block.end());
+  LayerTypes types;
+  for (size_t i = 0; i < types.size(); ++i) types[i] = c.operand(static_cast<int>(i));
+  return InferLayer(c, types, results);
+}
+
+absl::Status InferTransformerStack(const InferContext& c, ResultTypes& results) {
+  if (c.operand(kResidual).dtype() != c.operand(kX).dtype())
+    return c.Error("residual and layers must have the element type of x");
+  TENON_ASSIGN_OR_RETURN(const auto stack, LayersOf(c));
+  const auto& [layers, count] = stack;
+  LayerTypes types;
+  types[kX] = c.operand(0);
+  types[kResidual] = c.operand(1);
+  results.resize(2);
+  for (size_t layer = 0; layer < count; ++layer) {
+    for (size_t i = 2; i < types.size(); ++i) {
+      const std::optional<size_t> place = layers.PlaceOf(layer, i);
+      types[i] = place ? c.operands[2 + *place] : Type();
+    }
+    TENON_RETURN_IF_ERROR(CheckTypes(c, types));
+    ResultTypes made;
+    TENON_RETURN_IF_ERROR(InferLayer(c, types, made));
+    types[kX] = results[0] = made[0];
+    results[1] = made[1];
+    types[kResidual] = InferBool(c, "post_norm") ? made[0] : made[1];
+    results.insert(results.end(), made.begin() + 2, made.end());
+  }
   return absl::OkStatus();
 }
 

@@ -1,11 +1,14 @@
-// Reference kernels of the halves of a layer of a transformer, and of the whole layer. They run the
-// reference kernels of their parts, so what lies between two of them is rounded as if it were
+// Reference kernels of the halves of a layer of a transformer, whole layers and stacks. They run
+// the reference kernels of their parts, so what lies between two of them is rounded as if it were
 // written out.
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "ir/base/stacked_layers.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/parts.h"
@@ -24,13 +27,15 @@ struct ForwardInputs {
   TensorView x, residual, wu, wd, bu, wg, bg, bd, norm_scale, norm_bias;
 };
 
-BlockInputs BlockOf(const RunArgs& args, const std::array<size_t, 19>& at) {
-  const auto of = [&](size_t i) { return InputOr(args, at[i]); };
+using Views = std::span<const TensorView>;
+
+BlockInputs BlockOf(Views inputs, const std::array<size_t, 19>& at) {
+  const auto of = [&](size_t i) { return at[i] < inputs.size() ? inputs[at[i]] : TensorView(); };
   return {of(0),  of(1),  of(2),  of(3),  of(4),  of(5),  of(6),  of(7),  of(8), of(9),
           of(10), of(11), of(12), of(13), of(14), of(15), of(16), of(17), of(18)};
 }
-ForwardInputs ForwardOf(const RunArgs& args, const std::array<size_t, 10>& at) {
-  const auto of = [&](size_t i) { return InputOr(args, at[i]); };
+ForwardInputs ForwardOf(Views inputs, const std::array<size_t, 10>& at) {
+  const auto of = [&](size_t i) { return at[i] < inputs.size() ? inputs[at[i]] : TensorView(); };
   return {of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7), of(8), of(9)};
 }
 constexpr std::array<size_t, 19> kBlockOfBlock = {0,  1,  2,  3,  4,  5,  6,  7,  8, 9,
@@ -204,29 +209,69 @@ struct Results {
 
 KernelStatus AttentionBlock(const RunArgs& args) {
   const Results results(args);
-  return RunBlock(args, args.get<fused::AttentionBlockAttrs>(), BlockOf(args, kBlockOfBlock),
+  return RunBlock(args, args.get<fused::AttentionBlockAttrs>(), BlockOf(args.inputs, kBlockOfBlock),
                   results.out, results.sum, results.present);
 }
 
 KernelStatus FeedForward(const RunArgs& args) {
   const Results results(args);
-  return RunForward(args, args.get<fused::FeedForwardAttrs>(), ForwardOf(args, kForwardOfForward),
-                    results.out, results.sum);
+  return RunForward(args, args.get<fused::FeedForwardAttrs>(),
+                    ForwardOf(args.inputs, kForwardOfForward), results.out, results.sum);
+}
+
+// `inputs`: the operands of fused.transformer_layer.
+template <typename Attrs>
+KernelStatus RunLayer(const RunArgs& args, const Attrs& attrs, Views inputs, const TensorView& out,
+                      const TensorView& sum, Views present) {
+  const BlockInputs block = BlockOf(inputs, kBlockOfLayer);
+  const Dims rows = ProductShape(attrs, block.x, block.wo);
+  Between normed(block.x.dtype, rows), between(block.x.dtype, rows);
+  if (KernelStatus status = RunBlock(args, attrs, block, normed.view, between.view, present);
+      !status.ok())
+    return status;
+  ForwardInputs forward = ForwardOf(inputs, kForwardOfLayer);
+  forward.x = normed.view;
+  forward.residual = attrs.post_norm ? normed.view : between.view;
+  return RunForward(args, attrs, forward, out, sum);
 }
 
 KernelStatus TransformerLayer(const RunArgs& args) {
-  const auto& attrs = args.get<fused::TransformerLayerAttrs>();
   const Results results(args);
-  const BlockInputs block = BlockOf(args, kBlockOfLayer);
-  const Dims rows = ProductShape(attrs, block.x, block.wo);
-  Between normed(block.x.dtype, rows), sum(block.x.dtype, rows);
-  if (KernelStatus status = RunBlock(args, attrs, block, normed.view, sum.view, results.present);
-      !status.ok())
-    return status;
-  ForwardInputs forward = ForwardOf(args, kForwardOfLayer);
-  forward.x = normed.view;
-  forward.residual = attrs.post_norm ? normed.view : sum.view;
-  return RunForward(args, attrs, forward, results.out, results.sum);
+  return RunLayer(args, args.get<fused::TransformerLayerAttrs>(), args.inputs, results.out,
+                  results.sum, results.present);
+}
+
+KernelStatus TransformerStack(const RunArgs& args) {
+  const auto& attrs = args.get<fused::TransformerStackAttrs>();
+  const Results results(args);
+  const StackedLayers layers(attrs.has);
+  const size_t count = (args.inputs.size() - 2) / layers.per_layer();
+  std::array<TensorView, StackedLayers::kOperands> inputs;
+  inputs[0] = args.inputs[0];
+  inputs[1] = args.inputs[1];
+  // What each layer makes for the next one.
+  std::vector<std::unique_ptr<Between>> between;
+  for (size_t layer = 0; layer < count; ++layer) {
+    for (size_t i = 2; i < inputs.size(); ++i) {
+      const std::optional<size_t> place = layers.PlaceOf(layer, i);
+      inputs[i] = place ? args.inputs[2 + *place] : TensorView();
+    }
+    TensorView out = results.out, sum = results.sum;
+    if (layer + 1 < count) {
+      const TensorView& wd = inputs[5];
+      for (TensorView* made : {&out, &sum}) {
+        between.push_back(std::make_unique<Between>(out.dtype, ProductShape(attrs, inputs[0], wd)));
+        *made = between.back()->view;
+      }
+    }
+    const Views present =
+        results.present.empty() ? results.present : results.present.subspan(2 * layer, 2);
+    if (KernelStatus status = RunLayer(args, attrs, inputs, out, sum, present); !status.ok())
+      return status;
+    inputs[0] = out;
+    inputs[1] = attrs.post_norm ? out : sum;
+  }
+  return KernelStatus::Ok();
 }
 
 // Room for the scores of a row. `past`: the operand with the keys of earlier steps.
@@ -235,6 +280,20 @@ KernelStatus PrepareScores(PrepareArgs& args, std::shared_ptr<KernelState>&) {
   const bool has_past = past < args.inputs.size() && args.inputs[past].present();
   const int64_t keys = args.inputs[0].dim(1) + (has_past ? args.inputs[past].dim(2) : 0);
   args.scratch_bytes = static_cast<size_t>(keys) * sizeof(double);
+  return KernelStatus::Ok();
+}
+
+// The same for the layer of a stack that has the most keys.
+KernelStatus PrepareStackScores(PrepareArgs& args, std::shared_ptr<KernelState>&) {
+  const StackedLayers layers(static_cast<const fused::TransformerStackAttrs*>(args.attrs)->has);
+  const size_t count = (args.inputs.size() - 2) / layers.per_layer();
+  int64_t most = 0;
+  constexpr size_t kPastKeyOfLayer = 17;
+  for (size_t layer = 0; layer < count; ++layer) {
+    const std::optional<size_t> past = layers.PlaceOf(layer, kPastKeyOfLayer);
+    if (past) most = std::max(most, args.inputs[2 + *past].dim(2));
+  }
+  args.scratch_bytes = static_cast<size_t>(args.inputs[0].dim(1) + most) * sizeof(double);
   return KernelStatus::Ok();
 }
 
@@ -254,6 +313,13 @@ Kernel RefTransformerLayer() {
           .name = "ref.transformer_layer",
           .run = TransformerLayer,
           .prepare = PrepareScores<17>};
+}
+
+Kernel RefTransformerStack() {
+  return {.op = "fused.transformer_stack",
+          .name = "ref.transformer_stack",
+          .run = TransformerStack,
+          .prepare = PrepareStackScores};
 }
 
 }  // namespace tenon::kernels

@@ -1,0 +1,247 @@
+// Linear layers and convolutions of one tensor, with constant weights, as one product whose columns
+// or channels are split. Two become one, and more join them. Copies of the parts cost what the
+// product saves, so the pipelines leave this family out; `fuse{rules=siblings}` applies it.
+#include <functional>
+#include <string>
+
+#include "patterns/prelude.h"
+
+namespace tenon::pattern {
+namespace {
+
+// Linear layers of one tensor with one activation.
+struct Linears {
+  bool transposed = false, biased = false;
+  Val x{"x"};
+  Attr<std::string> activation{"activation"};
+  Attr<float> alpha{"alpha"}, beta{"beta"};
+
+  const char* op() const { return "fused.linear"; }
+  int64_t weight_axis() const { return transposed ? 0 : 1; }
+  AttrArg<int64_t> part_axis() const { return RankOf(x) - 1; }
+  Val Of(const Val& w, const OptVal& b) const {
+    return fused::Linear(
+        x, w, b, {},
+        {.transpose_w = transposed, .activation = activation, .alpha = alpha, .beta = beta});
+  }
+  // Weights whose columns may stand side by side.
+  Condition Fit(const Val& w, const Val& v) const {
+    return FollowsFromConstants(w) && FollowsFromConstants(v);
+  }
+};
+
+// Convolutions of one tensor with one geometry, and with one activation if they are of `fused`.
+struct Convs {
+  bool fused = false, biased = false;
+  Val x{"x"};
+  Attr<I64s> strides{"strides"}, pads{"pads"}, dilations{"dilations"};
+  Attr<std::string> auto_pad{"auto_pad"}, layout{"layout"}, activation{"activation"};
+  Attr<float> alpha{"alpha"}, beta{"beta"};
+
+  const char* op() const { return fused ? "fused.conv" : "nn.conv"; }
+  int64_t weight_axis() const { return 0; }
+  AttrArg<int64_t> part_axis() const {
+    return Choose(Compare(layout, "==", "nhwc"), RankOf(x) - 1, 1);
+  }
+  Val Of(const Val& w, const OptVal& b) const {
+    if (!fused) {
+      return nn::Conv(x, w, b,
+                      {.strides = strides,
+                       .pads = pads,
+                       .dilations = dilations,
+                       .auto_pad = auto_pad,
+                       .layout = layout});
+    }
+    return fused::Conv(x, w, b, {},
+                       {.strides = strides,
+                        .pads = pads,
+                        .dilations = dilations,
+                        .auto_pad = auto_pad,
+                        .activation = activation,
+                        .alpha = alpha,
+                        .beta = beta,
+                        .layout = layout});
+  }
+  Condition Fit(const Val& w, const Val& v) const {
+    return FollowsFromConstants(w) && FollowsFromConstants(v) &&
+           If("the filters have one size", Drop(ShapeOf(w), 1) == Drop(ShapeOf(v), 1));
+  }
+};
+
+// Two products of one tensor, or groups of them, and the one that they become.
+template <typename Kind>
+struct Pair {
+  Kind kind;
+  Val w{"w"}, v{"v"}, b{"b"}, c{"c"};
+
+  Val first() const { return kind.Of(w, kind.biased ? OptVal(b) : OptVal()); }
+  Val second() const { return kind.Of(v, kind.biased ? OptVal(c) : OptVal()); }
+  Val Joined(const AttrArg<Dims>& sizes) const {
+    const OptVal bias = kind.biased ? OptVal(Concat({b, c}, {.axis = 0})) : OptVal();
+    return Parts(kind.Of(Concat({w, v}, {.axis = kind.weight_axis()}), bias), sizes);
+  }
+  Val Parts(const Val& product, const AttrArg<Dims>& sizes) const {
+    return Split(product, {.axis = kind.part_axis(), .sizes = sizes});
+  }
+  Term WidthOf(const Val& weights) const { return ExtentOf(weights, kind.weight_axis()); }
+  Rule Make(Rule rule, const char* summary) const {
+    return std::move(rule)
+        .Summary(summary)
+        .Where(kind.Fit(w, v))
+        .Where(kind.biased ? FollowsFromConstants(b) && FollowsFromConstants(c) : Condition())
+        .Lowers(OpsOf({kind.op()}))
+        .RequireKernel();
+  }
+};
+
+template <typename Kind>
+Rule Two(const std::string& name, const Kind& kind, const char* file = __builtin_FILE(),
+         int line = __builtin_LINE()) {
+  const Pair<Kind> p{.kind = kind};
+  Val parts = p.Joined(Term(ListOf({p.WidthOf(p.w), p.WidthOf(p.v)})));
+  return p.Make(
+      Rule(name, file, line).Match({p.first(), p.second()}).Replace({parts, parts.result(1)}),
+      "two products of one tensor as one");
+}
+
+template <typename Kind>
+Rule More(const std::string& name, const Kind& kind, const char* file = __builtin_FILE(),
+          int line = __builtin_LINE()) {
+  const Pair<Kind> p{.kind = kind};
+  Attr<Dims> sizes("sizes");
+  Val before = p.Parts(p.second(), sizes);
+  Val parts = p.Joined(Term(ListOf({p.WidthOf(p.w), Spread(sizes)})));
+  return p.Make(Rule(name, file, line)
+                    .Match({p.first(), before.Rest(0)})
+                    .Replace({parts, parts.Rest(1)})
+                    .Benefit(1),
+                "one more product of a tensor joins others");
+}
+
+template <typename Kind>
+Rule Groups(const std::string& name, const Kind& kind, const char* file = __builtin_FILE(),
+            int line = __builtin_LINE()) {
+  const Pair<Kind> p{.kind = kind};
+  Attr<Dims> sizes("sizes"), others("others");
+  Val first = p.Parts(p.first(), sizes), second = p.Parts(p.second(), others);
+  Val parts = p.Joined(Term(ListOf({Spread(sizes), Spread(others)})));
+  return p.Make(Rule(name, file, line)
+                    .Match({first, first.Rest(1), second.Rest(0)})
+                    .Replace({parts, parts.Rest(1), parts.Rest(1)})
+                    .Benefit(1),
+                "two groups of products of one tensor as one");
+}
+
+// A product without a bias gets zeros where its sibling has a bias.
+template <typename Kind>
+Rule WithZeros(const std::string& name, const Kind& kind, const char* file = __builtin_FILE(),
+               int line = __builtin_LINE()) {
+  const Pair<Kind> p{.kind = kind};
+  // A negative zero and a number make that number.
+  Val zeros = Expand(Splat(-0.0), {.shape = ListOf({p.WidthOf(p.w)})});
+  return Rule(name, file, line)
+      .Summary("a product without a bias beside one that has a bias")
+      .Match({kind.Of(p.w, {}), kind.Of(p.v, p.c)})
+      .Where(kind.Fit(p.w, p.v) && FollowsFromConstants(p.c))
+      .Replace({kind.Of(p.w, zeros), kind.Of(p.v, p.c)})
+      .Benefit(2)
+      .Lowers("products without a bias")
+      .RequireKernel();
+}
+
+Rule Untransposed(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const Linears plain;
+  Linears transposed = plain;
+  transposed.transposed = true;
+  Val w("w"), v("v"), b("b"), c("c");
+  return Rule("siblings-transposed", file, line)
+      .Summary("a matrix that is stored transposed beside one that is not")
+      .Match({transposed.Of(w, Maybe(b)), plain.Of(v, Maybe(c))})
+      .Where(plain.Fit(w, v))
+      .Replace({plain.Of(Transpose(w, {.perm = {1, 0}}), b), plain.Of(v, c)})
+      .Benefit(2)
+      .Lowers("transposed matrices")
+      .RequireKernel();
+}
+
+// An activation that a sibling does not have becomes an operation behind the product.
+Rule Bare(const char* activation, const AttrArg<float>& alpha, const AttrArg<float>& beta,
+          const std::function<Val(const Val&)>& apply, const char* file = __builtin_FILE(),
+          int line = __builtin_LINE()) {
+  Val x("x"), w("w"), v("v"), b("b"), c("c");
+  Attr<bool> transpose("transpose"), other_transpose("other_transpose");
+  Attr<std::string> other("other");
+  Attr<float> other_alpha("other_alpha"), other_beta("other_beta");
+  const auto first = [&](const OptVal& bias) {
+    return fused::Linear(
+        x, w, bias, {},
+        {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta});
+  };
+  const auto second = [&](const OptVal& bias) {
+    return fused::Linear(x, v, bias, {},
+                         {.transpose_w = other_transpose,
+                          .activation = other,
+                          .alpha = other_alpha,
+                          .beta = other_beta});
+  };
+  return Rule(std::string("siblings-bare-") + activation, file, line)
+      .Summary("a linear layer beside one with another activation")
+      .Match({first(Maybe(b)), second(Maybe(c))})
+      .Where(FollowsFromConstants(w) && FollowsFromConstants(v) &&
+             If("the activations differ", !(Term(other) == Term(activation))))
+      .Replace({apply(fused::Linear(x, w, b, {}, {.transpose_w = transpose})), second(c)})
+      .Benefit(2)
+      .Lowers("activations inside of linear layers")
+      .RequireKernel();
+}
+
+void AddBare(RuleSet& rules) {
+  const auto add = [&](const char* activation, Val (*apply)(const Val&)) {
+    rules.push_back(Bare(activation, 0, 0, apply));
+  };
+  add("relu", [](const Val& y) { return Relu(y); });
+  add("gelu", [](const Val& y) { return Gelu(y); });
+  add("gelu_tanh", [](const Val& y) { return Gelu(y, {.approximate = "tanh"}); });
+  add("gelu_sigmoid", [](const Val& y) { return Gelu(y, {.approximate = "sigmoid"}); });
+  add("silu", [](const Val& y) { return Silu(y); });
+  add("sigmoid", [](const Val& y) { return Sigmoid(y); });
+  add("tanh", [](const Val& y) { return Tanh(y); });
+  add("hard_swish", [](const Val& y) { return HardSwish(y); });
+  add("mish", [](const Val& y) { return Mish(y); });
+  const Attr<float> alpha("alpha"), beta("beta");
+  rules.push_back(Bare("clip", alpha, beta, [&](const Val& y) {
+    return Clip(y, {.min = Real(alpha), .max = Real(beta)});
+  }));
+  rules.push_back(Bare("leaky_relu", alpha, 0,
+                       [&](const Val& y) { return LeakyRelu(y, {.alpha = Real(alpha)}); }));
+  rules.push_back(Bare("hard_sigmoid", alpha, beta, [&](const Val& y) {
+    return HardSigmoid(y, {.alpha = Real(alpha), .beta = Real(beta)});
+  }));
+}
+
+template <typename Kind>
+void AddJoining(RuleSet& rules, std::string name, Kind kind) {
+  rules.push_back(WithZeros(name + "-zeros", kind));
+  for (const bool biased : {false, true}) {
+    kind.biased = biased;
+    if (biased) name += "-bias";
+    rules.push_back(Two(name, kind));
+    rules.push_back(More(name + "-more", kind));
+    rules.push_back(Groups(name + "-groups", kind));
+  }
+}
+
+}  // namespace
+
+RuleSet SiblingsRules() {
+  RuleSet rules;
+  AddBare(rules);
+  rules.push_back(Untransposed());
+  AddJoining(rules, "siblings-linear", Linears{});
+  AddJoining(rules, "siblings-linear-transposed", Linears{.transposed = true});
+  AddJoining(rules, "siblings-conv", Convs{});
+  AddJoining(rules, "siblings-conv-activation", Convs{.fused = true});
+  return rules;
+}
+
+}  // namespace tenon::pattern

@@ -1,0 +1,164 @@
+// The rest of the results of an operation, `parts#1...`, and attributes that ask whether an operand
+// is there.
+#include <string>
+
+#include "drr/check/check.h"
+#include "drr/rewrite/driver.h"
+#include "drr/text/text.h"
+#include "executor/evaluator.h"
+#include "executor/passes.h"
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
+#include "ir/dialect/dialects.h"
+#include "patterns/prelude.h"
+#include "tests/drr/why_refused.h"
+
+namespace tenon::pattern {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RestTest : public ::testing::Test {
+ protected:
+  RestTest() { RegisterAllDialects(context_); }
+
+  std::vector<Rule> Read(const std::string& text) {
+    auto rules = ParseRules(text, "x.drr", context_, Facts());
+    if (!rules.ok()) ADD_FAILURE() << rules.status();
+    return rules.ok() ? *std::move(rules) : std::vector<Rule>();
+  }
+  std::string Why(const std::string& text) { return drr::WhyRefused(text, context_, Facts()); }
+  // The body of a function of one 2x6 matrix %x after the rules. It returns `results`, 2x2 matrices
+  // with commas between them.
+  std::string After(const std::string& rules, const std::string& body, const std::string& results) {
+    auto compiled = CompiledRules::Create(Read(rules), context_);
+    if (!compiled.ok()) return std::string(compiled.status().message());
+    std::string types = "tensor<2x2xf32>";
+    for (const char c : results) types += c == ',' ? ", tensor<2x2xf32>" : "";
+    auto module = ParseModule(
+        context_,
+        fmt::format("func.func() <{{function_type = (tensor<2x6xf32>) -> ({0}), sym_name = "
+                    "\"f\"}}> ({{\n^bb0(%x: tensor<2x6xf32>):\n{1}  func.return({2}) : ({0}) -> "
+                    "()\n}}) : () -> ()\n",
+                    types, body, results));
+    if (!module.ok()) return std::string(module.status().message());
+    PassContext pass;
+    const auto applied = ApplyRules(*compiled, module->get(), pass);
+    if (!applied.ok()) return std::string(applied.status().message());
+    if (const absl::Status ok = Verify(module->get()); !ok.ok()) return std::string(ok.message());
+    const std::string text = Print(**module);
+    const size_t begin = text.find("):\n") + 3;
+    return text.substr(begin, text.find("\n})") - begin);
+  }
+  std::string Check(const std::string& text) {
+    ReferenceEvaluator evaluator(MakeKernelRegistry());
+    std::string all;
+    for (const Rule& rule : Read(text)) {
+      const CheckReport report = CheckRule(rule, context_, evaluator);
+      for (const std::string& failure : report.failures) all += failure + "\n";
+      if (!report.ok() && report.failures.empty()) all += "no verdict\n";
+    }
+    return all;
+  }
+
+  Context context_;
+};
+
+constexpr char kNeg[] = "  %n = ten.neg(%x) : (tensor<2x6xf32>) -> tensor<2x6xf32>\n";
+constexpr char kSplit[] =
+    "  %a, %b, %c = ten.split({}) <{{axis = 1, sizes = #core.dims<2, 2, 2>}}> : (tensor<2x6xf32>) "
+    "-> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)\n";
+constexpr char kUnneg[] =
+    "rule unneg { let parts = split(neg(neg(x))) {axis = a, sizes = s}\n"
+    "match parts, parts#1...\nlet made = split(x) {axis = a, sizes = s}\n"
+    "replace made, made#1... }";
+
+TEST_F(RestTest, StandsForAllResultsThatAreLeft) {
+  const std::string body = std::string(kNeg) +
+                           "  %m = ten.neg(%n) : (tensor<2x6xf32>) -> tensor<2x6xf32>\n" +
+                           fmt::format(kSplit, "%m");
+  const std::string after = After(kUnneg, body, "%c, %a, %b");
+  EXPECT_THAT(after, HasSubstr("%0:3 = ten.split(%arg0)"));
+  EXPECT_THAT(after, HasSubstr("func.return(%0#2, %0#0, %0#1)"));
+  EXPECT_EQ(after.find("ten.neg"), std::string::npos);
+  EXPECT_EQ(Check(kUnneg), "");
+}
+
+// Two operations of which the results are one list: the second takes up where the first ends.
+TEST_F(RestTest, OneListForTwoOperations) {
+  const char* rule =
+      "rule join { let one = split(x) {axis = 1, sizes = s}\nlet two = split(neg(x)) {axis = 1, "
+      "sizes = s}\nmatch two, one#0..., two#1...\n"
+      "let made = split(concat(neg(x), x) {axis = 1}) {axis = 1, sizes = {s..., s...}}\n"
+      "replace made, made#1..., made#1... lowers ops(split) }";
+  // Wrong: the results of `one` lie behind all of `two`.
+  EXPECT_NE(Check(rule), "");
+  const char* right =
+      "rule join { let one = split(x) {axis = 1, sizes = s}\nlet two = split(neg(x)) {axis = 1, "
+      "sizes = s}\nmatch one, one#1..., two#0...\n"
+      "let made = split(concat(x, neg(x)) {axis = 1}) {axis = 1, sizes = {s..., s...}}\n"
+      "replace made, made#1..., made#1... lowers ops(split) }";
+  EXPECT_EQ(Check(right), "");
+  std::string other = fmt::format(kSplit, "%n");
+  for (const char* name : {"%a", "%b", "%c"})
+    other.replace(other.find(name), 2, "%d" + std::string(name + 1));
+  const std::string after = After(right, kNeg + fmt::format(kSplit, "%x") + other, "%b, %dc, %da");
+  EXPECT_THAT(after, HasSubstr("func.return(%2#1, %2#5, %2#3)"));
+}
+
+TEST_F(RestTest, AUseOfAResultThatIsNotReplacedKeepsTheMatchAway) {
+  const std::string body = std::string(kNeg) + fmt::format(kSplit, "%n");
+  const char* first_only =
+      "rule r { match split(neg(x)) {axis = a, sizes = s}\n"
+      "replace split(x) {axis = a, sizes = s} }";
+  EXPECT_THAT(After(first_only, body, "%a, %c"), HasSubstr("ten.neg"));
+}
+
+TEST_F(RestTest, Mistakes) {
+  EXPECT_THAT(Why("rule r { match split(neg(x)) {axis = a, sizes = s}#0...\nreplace split(x) {axis "
+                  "= a, sizes = s}#0... }"),
+              HasSubstr("the first value stands for several results"));
+  EXPECT_THAT(Why("rule r { let p = split(neg(x)) {axis = a, sizes = s}\nmatch p, p#1...\n"
+                  "let q = split(x) {axis = a, sizes = s}\nreplace q, q#1 }"),
+              HasSubstr("expected the rest of results for both, or for none"));
+  EXPECT_THAT(Why("rule r { let p = split(neg(x)) {axis = a, sizes = s}\nmatch p, p#1..., p#2\n"
+                  "let q = split(x) {axis = a, sizes = s}\nreplace q, q#1..., q#2 }"),
+              HasSubstr("is matched twice"));
+  EXPECT_THAT(
+      Why("rule r { let p = relu(neg(x))\nmatch p, relu(p)#0...\nreplace x, relu(x)#0... }"),
+      HasSubstr("which are no list there"));
+  EXPECT_THAT(Why("rule r { match relu(split(x) {axis = any, sizes = any}#0...)\nreplace x }"),
+              HasSubstr("expected them only in match and replace"));
+}
+
+TEST_F(RestTest, PrintsAsItIsRead) {
+  const std::vector<Rule> rules = Read(kUnneg);
+  ASSERT_EQ(rules.size(), 1u);
+  const std::string text = ToString(rules[0]);
+  EXPECT_THAT(text, HasSubstr("match   parts, parts#1..."));
+  EXPECT_EQ(ToString(Read(text)[0]), text);
+}
+
+TEST_F(RestTest, TheNegativeZeroStaysNegative) {
+  const char* rule = "rule r { match relu(x)\nreplace max(x, splat(-0.0)) lowers ops(relu) }";
+  const std::string text = ToString(Read(rule)[0]);
+  EXPECT_THAT(text, HasSubstr("splat(-0.0)"));
+  EXPECT_EQ(ToString(Read(text)[0]), text);
+}
+
+// `{if(exists(b), 1, 0)}` in a result has a value whether b is there or not.
+TEST_F(RestTest, AttributesAskForOperands) {
+  const char* rule =
+      "rule r { match neg(fused.linear(x, w, maybe(b)) {transpose_w = t})\n"
+      "replace reshape(fused.linear(x, neg(w), none) {transpose_w = t}) {shape = {dim(x, 0), "
+      "dim(w, 1), if(exists(b), 2, 1)}} lowers ops(neg) }";
+  const std::string text = ToString(Read(rule)[0]);
+  EXPECT_EQ(ToString(Read(text)[0]), text);
+}
+
+}  // namespace
+}  // namespace tenon::pattern
