@@ -163,7 +163,7 @@ absl::Status Compiler::CheckVariables() {
   for (const Edge& result : out_.results) {
     TENON_RETURN_IF_ERROR(CheckResult(result.node, always, seen));
   }
-  return absl::OkStatus();
+  return CheckElementTypes(always);
 }
 
 std::pair<int, int> Compiler::CountOps(uint16_t n, IndexSet& seen) {

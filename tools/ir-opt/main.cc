@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "frontends/api/explain.h"
 #include "frontends/api/given_rules.h"
+#include "frontends/api/load_ops.h"
 #include "frontends/api/looks_like_text.h"
 #include "frontends/api/passes.h"
 #include "frontends/api/rule_names.h"
@@ -126,6 +127,10 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   }
   Context context;
   RegisterAllDialects(context);
+  for (const std::string& file : options.op_files) {
+    if (const absl::Status loaded = LoadOps(file, context); !loaded.ok())
+      return Fail(kBadInput, loaded);
+  }
   absl::StatusOr<GivenRuleReport> given = CheckGivenRules({}, options.rules, manager, context);
   if (!given.ok()) return Fail(kBadInput, given.status());
   for (const std::string& warning : given->warnings)
