@@ -592,7 +592,8 @@ TEST_F(EngineTest, ResultsOfOtherSymbolsAreRefused) {
 }
 
 TEST_F(EngineTest, WhatOneOfSeveralOperandsReadsStays) {
-  // The tangent is matched, and read by the result as one of `rest`: it stays, and reads the sine.
+  // The tangent is matched, and read by the result as one of `rest`: it would stay, and read the
+  // sine.
   Val x("x"), rest = Each("rest"), s = Sin(x), t = Tan(s);
   Rule rule = Rule("each")
                   .Match({s, Concat({t, rest}, {.axis = 0})})
@@ -607,8 +608,7 @@ TEST_F(EngineTest, WhatOneOfSeveralOperandsReadsStays) {
       ") -> tensor<4x3xf32>\n  \"func.return\"(%c) : (tensor<4x3xf32>) -> ()\n}) : () -> ()\n";
   EXPECT_THAT(Apply({rule}, text), HasSubstr("ten.sin"));
   EXPECT_EQ(counts_["each"], 0);
-  EXPECT_THAT(WhyNot({rule}, text),
-              HasSubstr("a value that the result needs is computed too late"));
+  EXPECT_THAT(WhyNot({rule}, text), HasSubstr("its result is also 'rest', so that it would stay"));
 }
 
 TEST_F(EngineTest, AllRulesRegister) {
