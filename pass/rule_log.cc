@@ -1,6 +1,7 @@
 #include "pass/rule_log.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "fmt/format.h"
 #include "ir/base/shown_text.h"
@@ -58,8 +59,9 @@ bool SamePlace(const RuleMiss& a, const RuleMiss& b) {
   return common * 2 >= std::min(a.nodes.size(), b.nodes.size()) && common > 0;
 }
 
-std::vector<RuleMiss> MissesOf(const RuleLog& log,
-                               const std::function<bool(std::string_view)>& of) {
+// `far`: also those where little matches, though no node is asked for.
+std::vector<RuleMiss> MissesOf(const RuleLog& log, const std::function<bool(std::string_view)>& of,
+                               bool far = false) {
   std::vector<RuleMiss> all;
   for (const std::string& rule : log.tried) {
     if (!of(rule)) continue;
@@ -67,6 +69,7 @@ std::vector<RuleMiss> MissesOf(const RuleLog& log,
       if (key.second != rule) continue;
       // What another rule in question has taken is where it should be.
       for (const RuleMiss& miss : misses) {
+        if (!miss.near && !far && log.nodes.empty()) continue;
         if (miss.taken_by.empty() || !log.wanted(miss.taken_by)) all.push_back(miss);
       }
     }
@@ -221,15 +224,20 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
       text += fmt::format("  and at {}\n", Count(hits.size() - kHits, "more place"));
   }
   std::string written;
-  std::vector<RuleMiss> misses = MissesOf(log, log.wanted), shown;
+  std::vector<RuleMiss> misses = MissesOf(log, log.wanted, true), shown;
   AddWritten(log, misses, written);
   // Far ones only when there is nothing better to say.
   const bool any_near = fired > 0 || std::any_of(misses.begin(), misses.end(),
                                                  [](const RuleMiss& m) { return m.near; });
   const size_t limit = any_near ? kMisses : 3;
+  std::optional<RuleMiss> nearest;  // of those where little matches, though no node is asked for
   size_t rest = 0;
   for (RuleMiss& miss : misses) {
     if (any_near && !miss.near) continue;
+    if (!miss.near && log.nodes.empty()) {
+      if (!nearest && is_asked(miss.rule)) nearest = std::move(miss);
+      continue;
+    }
     if (std::any_of(shown.begin(), shown.end(),
                     [&](const RuleMiss& m) { return SamePlace(m, miss); })) {
       continue;
@@ -266,7 +274,10 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   }
   text += passed;
   if (shown.empty() && written.empty() && passed.empty() && (log.nodes.empty() || fired == 0)) {
-    text += log.nodes.empty()
+    text += nearest && fired == 0
+                ? fmt::format("{}: no place nearly matches; the nearest is {}: {}\n", nearest->rule,
+                              PlaceText(*nearest), MissText(*nearest))
+            : log.nodes.empty()
                 ? fmt::format("{}: no {}place nearly matches\n", title, fired > 0 ? "other " : "")
                 : fmt::format("{}: no op that is left there occurs in {}\n", title,
                               asked == 1 ? "the rule" : "these rules");

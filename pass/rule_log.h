@@ -32,7 +32,8 @@ struct RuleMiss {
       wanted_ops = 0;   // ops that the rule needs
   // The size of the mismatch in relation to the rule. Smaller is better.
   double cost = 0;
-  // False if little matches. Such misses are reported only if one of their nodes is asked for.
+  // False if little matches. Reports tell such a miss only if one of its nodes is asked for, or if
+  // the rule has no other.
   bool near = true;
   std::vector<std::string> nodes;  // of the ops that match, that of the anchor first
   std::vector<Stop> stops;         // what does not fit, in order of discovery; never empty

@@ -522,10 +522,18 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
     for (const EachLink& link : out_.nodes[edge.node].chain) stays.insert(link.op.node);
   };
   for (const Edge& edge : out_.results) refer(edge);
+  std::set<uint16_t> read;
   for (size_t n = source_nodes; n < out_.nodes.size(); ++n) {
     for (const auto& group : out_.nodes[n].operands) {
-      for (const Edge& edge : group) refer(edge);
+      for (const Edge& edge : group) {
+        refer(edge);
+        FindRootOps(edge, read);
+      }
     }
+  }
+  for (uint16_t n : read) {
+    const ValNode::Kind kind = out_.nodes[n].kind;
+    out_.nodes[n].read = kind == ValNode::Kind::kVariable || kind == ValNode::Kind::kEach;
   }
   for (size_t n = 0; n < source_nodes; ++n) {
     out_.nodes[n].inner =

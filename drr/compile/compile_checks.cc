@@ -163,7 +163,7 @@ absl::Status Compiler::CheckVariables() {
   for (const Edge& result : out_.results) {
     TENON_RETURN_IF_ERROR(CheckResult(result.node, always, seen));
   }
-  return absl::OkStatus();
+  return CheckElementTypes(always);
 }
 
 std::pair<int, int> Compiler::CountOps(uint16_t n, IndexSet& seen) {
@@ -207,9 +207,16 @@ absl::Status Compiler::CheckCost() {
                              kMostCounted));
   }
   for (const auto* names : {&rule_.lowers().ops, &rule_.lowers().behind}) {
-    for (const std::string& name : *names) {
-      if (context_.FindOp(name) == nullptr)
-        return Error(fmt::format("it lowers a number of '{}', which is no operation", name));
+    for (const MeasuredOp& op : *names) {
+      const OpInfo* info = context_.FindOp(op.name);
+      if (info == nullptr)
+        return Error(fmt::format("it lowers a number of '{}', which is no operation", op.name));
+      const bool exchanges = op.weight == MeasuredOp::Weight::kExchanges;
+      const std::string& attr = exchanges ? "perm" : op.attr;
+      if (!attr.empty() && attr != "rank" && info->FindSlot(attr) < 0) {
+        return Error(fmt::format("it lowers a number of {} with '{}', which is no attribute",
+                                 op.name, attr));
+      }
     }
   }
   int made = 0;

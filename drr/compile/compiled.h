@@ -76,6 +76,7 @@ struct Node {
   bool commutative = false;         // kOp
   bool inner = false;               // kOp of the source graph whose uses must be inside the match
   bool in_source = false;           // part of the source graph
+  bool read = false;                // kVariable, kEach: operations of the result graph read it
   std::vector<std::vector<Edge>> operands;  // kOp
   std::vector<AttrCode> attrs;              // kOp: one per slot, except segment sizes
   std::vector<Edge> alternatives;           // kAnyOf, kLet

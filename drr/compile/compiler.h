@@ -84,6 +84,9 @@ class Compiler {
   absl::Status FindClimbs();
   absl::Status CheckVariables();
   absl::Status CheckCost();
+  // Refuses a rule that wants element types which its operations never have.
+  struct ElementTypes;
+  absl::Status CheckElementTypes(const Bound& always);
   absl::Status CheckResult(uint16_t node, const Bound& always, IndexSet& seen);
   void FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const;
   // What every match of a node binds. `known` caches results by node.

@@ -1,5 +1,6 @@
 // Where rules nearly match, and what is in the way.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -72,9 +73,8 @@ class Explainer {
                               rule_.rule->name(), rule_.rule->place(), cut_, cut_ == 1 ? "" : "s",
                               kBudget));
     }
-    std::stable_sort(found_.begin(), found_.end(), [](const Alignment& a, const Alignment& b) {
-      return a.cost() * b.wanted_ops < b.cost() * a.wanted_ops;
-    });
+    if (found_.empty() && far_) found_.push_back(*std::move(far_));
+    std::stable_sort(found_.begin(), found_.end(), IsNearer);
     std::vector<Alignment> kept;
     for (Alignment& found : found_) {
       auto same = std::find_if(kept.begin(), kept.end(),
@@ -178,10 +178,19 @@ class Explainer {
 
   void Add(Alignment alignment) {
     if (alignment.mismatches.empty()) return;
-    const bool told = log_.nodes.empty()
-                          ? Meaningful(alignment)
-                          : alignment.matched_ops > 0 && Concerns(alignment, log_.nodes);
-    if (told) found_.push_back(std::move(alignment));
+    const bool all = log_.nodes.empty();
+    const bool told =
+        all ? Meaningful(alignment) : alignment.matched_ops > 0 && Concerns(alignment, log_.nodes);
+    if (told) {
+      found_.push_back(std::move(alignment));
+    } else if (all && alignment.matched_ops > 0 && (!far_ || IsNearer(alignment, *far_))) {
+      far_ = std::move(alignment);
+    }
+  }
+
+  // In relation to the size of the rule.
+  static bool IsNearer(const Alignment& a, const Alignment& b) {
+    return a.cost() * b.wanted_ops < b.cost() * a.wanted_ops;
   }
 
   // All of a small rule but one thing, half of a larger one.
@@ -283,6 +292,7 @@ class Explainer {
   Matcher matcher_;
   std::vector<std::vector<uint16_t>> parents_;  // by node: op nodes that use it
   std::vector<Alignment> found_;
+  std::optional<Alignment> far_;  // without nodes that are asked for: the nearest of the others
   absl::Status error_;
   int64_t cut_ = 0;  // attempts that ran out of steps
 };

@@ -243,6 +243,9 @@ class Matcher {
   bool UnifyShape(const ConditionCode& condition);
   bool UsesInside();
   bool UsesInside(uint16_t node, Operation* op);
+  // The variable that the result reads and that is `value`; kNone if there is none. If the
+  // operation of the value is to go, it stays nevertheless, and the rule computes it once more.
+  uint16_t VariableOf(Value value) const;
   bool Likely(const Edge& edge, Value value) const;
   // The same, also for the values from which it is computed, up to `depth` ops below.
   bool LikelyBelow(const Edge& edge, Value value, size_t depth);

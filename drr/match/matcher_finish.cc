@@ -372,6 +372,19 @@ bool Matcher::UsesInside() {
   return true;
 }
 
+uint16_t Matcher::VariableOf(Value value) const {
+  for (size_t v = 0; v < rule_->nodes.size(); ++v) {
+    const Binding& binding = bound_[v];
+    if (!rule_->nodes[v].read || !binding.bound) continue;
+    bool is = rule_->nodes[v].kind == ValNode::Kind::kVariable && binding.value == value;
+    if (rule_->nodes[v].kind == ValNode::Kind::kEach) {
+      for (uint32_t i = 0; i < binding.count && !is; ++i) is = EachItem(binding, i) == value;
+    }
+    if (is) return static_cast<uint16_t>(v);
+  }
+  return kNone;
+}
+
 bool Matcher::UsesInside(uint16_t n, Operation* op) {
   for (unsigned r = 0; r < op->num_results(); ++r) {
     Value value = op->result(r);
@@ -379,6 +392,17 @@ bool Matcher::UsesInside(uint16_t n, Operation* op) {
       return root.rest ? bound_[root.node].op == op && r >= root.result : ValueOf(root) == value;
     });
     if (replaced) continue;
+    if (const uint16_t v = VariableOf(value); v != kNone) {
+      failed_ = kAllCauses;
+      if (!Fail(op, [&] {
+            return fmt::format(
+                "its result is also '{}', so that it would stay, and the rule would compute it "
+                "once more",
+                NameOf(Edge{v, 0, false}));
+          })) {
+        return false;
+      }
+    }
     for (OpOperand& use : value.uses()) {
       Operation* user = use.owner();
       if (IsMatched(user) || std::find(passed_.begin(), passed_.end(), user) != passed_.end())

@@ -369,7 +369,10 @@ std::string Application::Commit() {
   }
   std::vector<Operation*> now = EraseMatched();
   if (!before) return "";
-  now.insert(now.end(), made_.begin(), made_.end());
+  const Measure::Kind kind = lowers.kind;
+  const bool sizes = kind == Measure::Kind::kElements || kind == Measure::Kind::kBytes;
+  const std::vector<Operation*> made = sizes ? made_ : WithoutConstants(made_);
+  now.insert(now.end(), made.begin(), made.end());
   const std::optional<int64_t> after = MeasureOf(lowers, now);
   if (!after || *after < *before) return "";
   return fmt::format("rule '{}' ({}) does not lower {}: it is {} before and {} after",

@@ -175,13 +175,62 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
   return status.ok() ? status : ErrorAt(at, std::string(status.message()));
 }
 
-absl::StatusOr<std::string> RuleTextParser::MeasuredOp() {
+// div   fused.attention {out_layout = "bshd"}
+absl::StatusOr<MeasuredOp> RuleTextParser::ParseMeasuredOp() {
   const Token at = token_;
   TENON_ASSIGN_OR_RETURN(const std::string name, Name("an operation"));
   const OpInfo* info = FindOp(name);
   if (info == nullptr)
     return ErrorAt(at, fmt::format("there is no op '{}'{}", name, NearestOp(name)));
-  return std::string(info->name());
+  MeasuredOp op{std::string(info->name())};
+  if (!Take("{")) return op;
+  const Token attr = token_;
+  TENON_ASSIGN_OR_RETURN(op.attr, Name("an attribute"));
+  if (op.attr != "rank" && info->FindSlot(op.attr) < 0)
+    return ErrorAt(attr, fmt::format("{} has no attribute '{}'", info->name(), op.attr));
+  TENON_RETURN_IF_ERROR(Require("="));
+  if (token_.kind == Token::Kind::kString) {
+    op.value = std::string(token_.text);
+    Next();
+  } else {
+    TENON_ASSIGN_OR_RETURN(op.value, Integer());
+  }
+  TENON_RETURN_IF_ERROR(Require("}"));
+  return op;
+}
+
+// div   axes(transpose)
+absl::StatusOr<MeasuredOp> RuleTextParser::ParseWeighedOp() {
+  using Weight = MeasuredOp::Weight;
+  for (const Weight weight :
+       {Weight::kAxes, Weight::kExchanges, Weight::kOperands, Weight::kNegatives, Weight::kReads}) {
+    if (!Take(drr::NameOf(weight))) continue;
+    TENON_RETURN_IF_ERROR(Require("("));
+    const Token at = token_;
+    TENON_ASSIGN_OR_RETURN(MeasuredOp op, ParseMeasuredOp());
+    op.weight = weight;
+    if (weight == Weight::kExchanges && FindOp(op.name)->FindSlot("perm") < 0)
+      return ErrorAt(at, fmt::format("{} has no attribute 'perm'", op.name));
+    TENON_RETURN_IF_ERROR(Require(")"));
+    return op;
+  }
+  return ParseMeasuredOp();
+}
+
+// matmul   operand(matmul, 1)
+absl::StatusOr<MeasuredOp> RuleTextParser::ParseOperandOfOp() {
+  if (!Take("operand")) return ParseMeasuredOp();
+  TENON_RETURN_IF_ERROR(Require("("));
+  TENON_ASSIGN_OR_RETURN(MeasuredOp op, ParseMeasuredOp());
+  TENON_RETURN_IF_ERROR(Require(","));
+  const Token at = token_;
+  TENON_ASSIGN_OR_RETURN(const int64_t operand, Integer());
+  constexpr int64_t kMostOperands = 1 << 16;
+  if (operand < 0 || operand > kMostOperands)
+    return ErrorAt(at, fmt::format("there is no operand {}", operand));
+  op.operand = static_cast<int>(operand);
+  TENON_RETURN_IF_ERROR(Require(")"));
+  return op;
 }
 
 // ops(div, mul)   before({reshape, expand}, matmul)   elements   bytes   "words"
@@ -201,16 +250,17 @@ absl::StatusOr<Measure> RuleTextParser::ParseMeasure() {
   TENON_RETURN_IF_ERROR(Require("("));
   if (measure.kind == Measure::Kind::kOps) {
     do {
-      TENON_ASSIGN_OR_RETURN(measure.ops.emplace_back(), MeasuredOp());
+      TENON_ASSIGN_OR_RETURN(measure.ops.emplace_back(), ParseWeighedOp());
     } while (Take(","));
     TENON_RETURN_IF_ERROR(Require(")"));
     return measure;
   }
-  for (std::vector<std::string>* ops : {&measure.ops, &measure.behind}) {
-    if (ops == &measure.behind) TENON_RETURN_IF_ERROR(Require(","));
+  for (std::vector<MeasuredOp>* ops : {&measure.ops, &measure.behind}) {
+    const bool behind = ops == &measure.behind;
+    if (behind) TENON_RETURN_IF_ERROR(Require(","));
     const bool several = Take("{");
     do {
-      TENON_ASSIGN_OR_RETURN(ops->emplace_back(), MeasuredOp());
+      TENON_ASSIGN_OR_RETURN(ops->emplace_back(), behind ? ParseOperandOfOp() : ParseWeighedOp());
     } while (several && Take(","));
     if (several) TENON_RETURN_IF_ERROR(Require("}"));
   }

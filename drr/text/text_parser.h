@@ -91,7 +91,9 @@ class RuleTextParser {
   absl::StatusOr<Val> ParseVal();
   absl::StatusOr<Val> ParseValHere();
   absl::StatusOr<Measure> ParseMeasure();
-  absl::StatusOr<std::string> MeasuredOp();
+  absl::StatusOr<MeasuredOp> ParseMeasuredOp();
+  absl::StatusOr<MeasuredOp> ParseWeighedOp();
+  absl::StatusOr<MeasuredOp> ParseOperandOfOp();
   absl::Status AttrsInside(const OpInfo& info) const;
   absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
   absl::StatusOr<OperandPattern> ParseOperand();

@@ -208,7 +208,7 @@ Rule AttentionMergeRows() {
       Rule("attention-merge-rows")
           .Summary("the merge of heads into rows is a layout of attention and a reshape of rows")
           .Where(ShapeIs(out, {B, S, H, D}))
-          .Lowers("attention with split heads"),
+          .Lowers(OpsOf({MeasuredOp("fused.attention").With("out_layout", "bshd")})),
       Reshape(out, {.shape = {R, H * D}}), out, Reshape(merged, {.shape = {R, H * D}}), merged);
 }
 
@@ -282,7 +282,7 @@ Rule AttentionAppendTransposed() {
            keys})
       .Replace({fused::Attention(x.q, appended, x.v, x.mask, x.bias, x.key_mask, made),
                 swapped(appended)})
-      .Lowers("keys of the past that are transposed");
+      .Lowers(OpsOf({MeasuredOp("fused.attention").With("k_layout", "bhds")}));
 }
 
 // A product over one element is an outer product.

@@ -141,7 +141,7 @@ Rule SinkOfRepeatedHeads() {
              ShapeIs(no_k, {B, G * R, 1, D}) && ShapeIs(no_v, {B, G * R, 1, E}))
       .Replace(
           fused::Attention(x.q, joined(x.k, D), joined(x.v, E), x.mask, x.bias, x.key_mask, made))
-      .Lowers("repeated heads");
+      .Lowers(OpsBefore({"ten.expand"}, {"fused.attention"}));
 }
 
 }  // namespace

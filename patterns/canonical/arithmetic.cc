@@ -169,7 +169,7 @@ Rule OddFunction(const char* name, const char* summary, Val (*f)(const Val&), bo
                    f(Div(x, Splat(divisor))).Let(scale, -1.0 / divisor)))
       .Where(If("the factor is negative", scale > 0))
       .Replace(Neg(f(Mul(x, Splat(Real(scale))))))
-      .Lowers("negative factors under odd functions");
+      .Lowers(OpsOf({NegativesOf("ten.mul"), NegativesOf("ten.div")}));
 }
 
 // ---- reductions --------------------------------------------------------------------------------

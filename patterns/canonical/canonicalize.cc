@@ -134,7 +134,7 @@ Rule TransposeWithDroppedOnes() {
       .Where(If("the reshape drops axes of extent 1 alone", DropsOnes, perm, x, root))
       .Replace(Transpose(Reshape(x, {.shape = Compute(ExtentsLeft, perm, x, root)}),
                          {.perm = Compute(OrderLeft, perm, x, root)}))
-      .Lowers("axes of transposes")
+      .Lowers(OpsOf({AxesOf("ten.transpose")}))
       .Opaque("the axes that are left are found by aligning two shapes");
 }
 
@@ -152,7 +152,7 @@ Rule MatmulTransposedB() {
       .Where(RankAtLeast(a, 2) && SwapsLast(perm))
       .Replace(Matmul(a, Transpose(b, {.perm = SwapLast(perm)}),
                       {.transpose_a = ta, .transpose_b = !Term(tb)}))
-      .Lowers("products of swapped axes");
+      .Lowers(OpsBefore({ExchangesOf("ten.transpose")}, {"ten.matmul"}));
 }
 
 Rule MatmulTransposedA() {
@@ -166,7 +166,7 @@ Rule MatmulTransposedA() {
       .Keep(transposed)
       .Where(RankAtLeast(b, 2) && OnlySwapsLast(perm))
       .Replace(Matmul(a, b, {.transpose_a = !Term(ta), .transpose_b = tb}))
-      .Lowers("products of swapped axes");
+      .Lowers(OpsBefore({"ten.transpose"}, {"ten.matmul"}));
 }
 
 // (a · b)^T = b^T · a^T, for products of activations: weights stay second.
@@ -200,7 +200,7 @@ Rule MatmulScaledTransposedB() {
       .Where(RankAtLeast(a, 2) && SwapsLast(perm))
       .Replace(Matmul(a, Mul(Transpose(b, {.perm = SwapLast(perm)}), Splat(scale)),
                       {.transpose_a = ta, .transpose_b = !Term(tb)}))
-      .Lowers("products of swapped axes");
+      .Lowers(OpsBefore({ExchangesOf("ten.transpose")}, {"ten.matmul"}));
 }
 
 // reshape(transpose(reshape(x, [B*H, S, D]), [0, 2, 1]), [B, H, D, S])

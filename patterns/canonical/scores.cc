@@ -217,7 +217,7 @@ Rule ValuesFirst(const char* name, int rank, const char* file = __builtin_FILE()
       .Where(Rank(x, rank) && Rank(v, rank) && AreNoProbabilities(v))
       .Replace(rank == 4 ? Transpose(weighed, {.perm = {0, 1, 3, 2}})
                          : Transpose(weighed, {.perm = {0, 2, 1}}))
-      .Lowers("values before probabilities");
+      .Lowers(OpsBefore({"nn.softmax"}, {MeasuredOp("ten.matmul").At(1)}));
 }
 
 // Probabilities of hidden keys set to zero: those of rows that see no key at all.

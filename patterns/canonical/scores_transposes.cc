@@ -23,7 +23,7 @@ Rule SoftmaxOverQueries(const char* name, int rank, const char* file = __builtin
       .Match(Softmax(s.sum, {.axis = -2}))
       .Where(IsScaledModerately(s) && Rank(s.product, rank))
       .Replace(Transpose(Softmax(Transpose(s.sum, swap), {.axis = -1}), swap))
-      .Lowers("softmaxes over the last axis but one");
+      .Lowers(OpsOf({MeasuredOp("nn.softmax").With("axis", -2)}));
 }
 
 Rule TransposedScale(const char* name, bool divides, const char* file = __builtin_FILE(),

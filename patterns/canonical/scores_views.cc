@@ -74,7 +74,7 @@ Rule JoinProductOfOne(const char* name, bool first, const char* file = __builtin
                    : ShapeIs(b, {B, H, U, AnyDim()}) && ShapeIs(a, {B * H, P, Q}))
       .Where(IsFloat(a) && !IsConstant(first ? b : a) && JoinsHeads(B, H))
       .Replace(Reshape(product, {.shape = ProductShape(ta, tb, B * H, P, Q, U, V)}))
-      .Lowers("views before products");
+      .Lowers(OpsBefore({MeasuredOp("ten.reshape").With("rank", 3)}, {"ten.matmul"}));
 }
 
 Rule JoinScale(const char* name, bool divides, const char* file = __builtin_FILE(),
@@ -112,7 +112,7 @@ Rule JoinSum(const char* name, bool joined, const char* file = __builtin_FILE(),
       .Where(IsNoLarger(P, S) && IsNoLarger(Q, T))
       .Replace(Reshape(Add(s.scaled, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m),
                        {.shape = {B * H, S, T}}))
-      .Lowers("views before sums");
+      .Lowers(OpsBefore({MeasuredOp("ten.reshape").With("rank", 3)}, {"ten.add"}));
 }
 
 Rule JoinSoftmax() {
@@ -188,7 +188,7 @@ Rule WindowMask() {
       .Replace(Reshape(Add(s.sum, Reshape(Expand(m, {.shape = {A, W, one, one, one}}),
                                           {.shape = JoinWindows(m, A, W)})),
                        {.shape = {A, W, H, S, T}}))
-      .Lowers("masks of windows");
+      .Lowers(OpsBefore({MeasuredOp("ten.reshape").With("rank", 5)}, {"ten.add"}));
 }
 
 }  // namespace

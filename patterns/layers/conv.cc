@@ -300,7 +300,7 @@ Rule ConvUnseenTaps() {
       .Summary("elements at the ends of a window that only ever meet padding are left out")
       .Match(conv.Let(seen, Compute(SeenTaps, conv, x, w, a.strides, a.pads, a.dilations)))
       .Replace(nn::Conv(x, part, b, made))
-      .Lowers("elements of windows")
+      .Lowers(OpsOf({ReadsOf("nn.conv")}))
       .Opaque("the taps that are seen are found by walking over each axis");
 }
 

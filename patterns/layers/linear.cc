@@ -110,7 +110,7 @@ Rule LinearBiasOfHeads() {
       .Match(Add(heads, b))
       .Where(IsRowOfSplit(b, product, heads))
       .Replace(Reshape(Add(product, Reshape(b, {.shape = Columns(product)})), {.shape = shape}))
-      .Lowers("views before biases");
+      .Lowers(OpsBefore({"ten.reshape"}, {"ten.add"}));
 }
 
 Rule LinearSecondBias() {

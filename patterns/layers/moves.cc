@@ -80,7 +80,8 @@ struct NormToMove {
     Rule made = std::move(rule)
                     .Summary(with_skip ? "the norm of a sum, with its rows in another order"
                                        : "a norm with its rows in another order")
-                    .Lowers("copies of normalized rows")
+                    .Lowers(OpsOf({"nn.layer_norm", "nn.rms_norm", "fused.skip_layer_norm",
+                                   "fused.skip_rms_norm"}))
                     .RequireKernel();
     if (!with_skip) return std::move(made).Match(root).Replace(result);
     const Val sum = norm.result(1);
@@ -298,7 +299,7 @@ Rule PlainBesideTransposes(const char* name, bool behind, const char* file = __b
                     .Opaque("the axes of rows are found by aligning two shapes")
                     .Where(If("its columns are joined", JoinsColumns, joined, matrix, p.axis) &&
                            If("so are those of the other", JoinsColumns, v, matrix, p.axis))
-                    .Lowers("operands of concatenations"),
+                    .Lowers(OpsOf({OperandsOf("ten.concat")})),
                 a, b, behind ? p.Made({xs, plain}, a, b) : p.Made({plain, xs}, a, b));
 }
 

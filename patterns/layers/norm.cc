@@ -66,7 +66,7 @@ Rule NormScaleLast() {
       .Where(IsPositive(epsilon))
       .MayOverflow(If("the norm is of x", Term(x) == Term(y)))
       .Replace(Mul(Div(x, r), w))
-      .Lowers("scales inside of norms");
+      .Lowers(OpsBefore({"core.constant"}, {MeasuredOp("ten.div").At(0), "ten.reciprocal"}));
 }
 
 // ---- norms over the last axes ------------------------------------------------------------------

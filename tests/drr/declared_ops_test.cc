@@ -45,6 +45,36 @@ rule add-bias {
   EXPECT_TRUE(op->Has(Trait::kPure));
 }
 
+// The program is not to blame for element types that no program has.
+TEST_F(DeclaredOpsTest, ElementTypesThatTheyNeverHaveAreRefused) {
+  const std::string op = "op my.half(x: f16 | f32, y: int) -> same_as(x)\n";
+  const auto where = [&](const std::string& match, const std::string& condition) {
+    return Why(op + "rule r { match " + match + " where " + condition + " replace relu(x) }");
+  };
+  const std::string half = "relu(my.half(x, _y))";
+  EXPECT_EQ(where(half, "dtype(x) == f16"), "accepted");
+  EXPECT_EQ(where(half, "float(x)"), "accepted");
+  EXPECT_EQ(where(half, "!dtype(x) == f16"), "accepted");
+  EXPECT_THAT(where(half, "dtype(x) == f64"),
+              HasSubstr("rule 'r': no program matches, since 'x' cannot have any element type: "
+                        "operand 'x' of my.half is a tensor of f16 | f32, and the rule wants "
+                        "dtype(x) == f64"));
+  EXPECT_THAT(where(half, "!float(x)"), HasSubstr("and the rule wants !float(x)"));
+  EXPECT_THAT(where(half, "!dtype(x) == f16 && !dtype(x) == f32"),
+              HasSubstr("'x' cannot have any element type"));
+  // What one operation takes, and another one, which shares the type of its operands.
+  EXPECT_THAT(where("relu(my.half(x, _y))", "dtype(_y) == f32"),
+              HasSubstr("operand 'y' of my.half"));
+  EXPECT_THAT(Why("op my.same(x: f16) -> same_as(x) same_dtype\n"
+                  "rule r { match add(my.same(x), y) where dtype(y) == f32 replace sub(x, y) }"),
+              HasSubstr("cannot have any element type"));
+  // An operand that may be absent proves nothing.
+  EXPECT_EQ(
+      Why("op my.opt(x: f16, y?: f16) -> same_as(x)\n"
+          "rule r { match relu(my.opt(x, maybe(y))) where !dtype(y) == f16 replace relu(x) }"),
+      "accepted");
+}
+
 TEST_F(DeclaredOpsTest, DeclarationsPrintAsTheyRead) {
   for (const std::string text : {
            "op my.a(x) -> same_as(x)\n",

@@ -305,6 +305,52 @@ class ExplainTest(unittest.TestCase):
     self.assertIn(f'scale: nearly at {node}: matched 0 of 1 ops; stopped at {node}: operand 1 is the constant 1.4142135', text)
     self.assertIn('; rule gelu-erf has since replaced part of it\n', text)
 
+  def test_far_misses_name_the_nearest_place(self):
+    # Little of it is there: without a node the answer names the place that has most.
+    rule = ('rule far { match tanh(exp(abs(sqrt(neg(sigmoid(fused.linear(x, w, b, none) {transpose_w = any})))))) '
+            'replace fused.linear(x, w, b, none) }')
+    text = self.ask(BERT, rule)
+    self.assertRegex(text, r'^far: fired 0 times\nfar: no place nearly matches; the nearest is \S+: matched 1 of 7 ops; '
+                     r'stopped at \S+: ')
+    self.assertIn('fused.linear at ', text)
+    # A family answers with one place, and reports have none of these.
+    self.assertLessEqual(text.count('matched'), 1)
+    self.assertIn('none: no place nearly matches\n', self.ask(BERT, 'rule none { match ceil(floor(x)) replace x }'))
+    with tempfile.TemporaryDirectory() as folder:
+      report = os.path.join(folder, 'report.txt')
+      subprocess.run([IR_OPT, os.path.join(MODELS, BERT, 'model.onnx'), '-O2', '--fusion-report=' + report, '-o', os.devnull],
+                     check=True, capture_output=True)
+      with open(report, encoding='utf-8') as f:
+        self.assertIn('no match and no near miss: ', f.read())
+
+  def test_rules_may_name_loaded_operations(self):
+    with tempfile.TemporaryDirectory() as folder:
+      ops, rules, program = (os.path.join(folder, name) for name in ('ops.json', 'own.drr', 'x.mlir'))
+      with open(ops, 'w', encoding='utf-8') as file:
+        file.write('{"ops": [{"op": "my.scale", "at": "my.yaml:1:1", "summary": "Scales x.", "operands": [{"name": "x", "arity": "single", '
+                   '"types": ["float"]}], "attrs": [], "result": ["tensor"], "traits": ["same_dtype"], '
+                   '"shape": "same_as_first"}]}')
+      with open(program, 'w', encoding='utf-8') as file:
+        file.write('func.func() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({\n'
+                   '^bb0(%x: tensor<4xf32>):\n  %0 = my.scale(%x) : (tensor<4xf32>) -> tensor<4xf32>\n'
+                   '  %1 = ten.relu(%0) : (tensor<4xf32>) -> tensor<4xf32>\n'
+                   '  func.return(%1) : (tensor<4xf32>) -> ()\n}) : () -> ()\n')
+
+      def explain(rule):
+        with open(rules, 'w', encoding='utf-8') as file:
+          file.write(rule)
+        return subprocess.run([IR_OPT, program, '-O2', '--load-ops=' + ops, '--rules=' + rules, '--explain=own'],
+                              capture_output=True, check=False, encoding='utf-8')
+
+      self.assertIn('own: fired 1 time\n', explain('rule own { match relu(my.scale(x)) replace relu(x) }').stdout)
+      # Element types that the operation never has are no matter of the program.
+      for condition in ('dtype(x) == i32', '!float(x)'):
+        result = explain('rule own { match relu(my.scale(x)) where %s replace relu(x) }' % condition)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("own.drr:1: rule 'own': no program matches, since 'x' cannot have any element type: operand 'x' of "
+                      'my.scale is a tensor of ', result.stderr)
+        self.assertIn(', and the rule wants ' + condition, result.stderr)
+
   def test_own_rule_that_is_disabled(self):
     text = self.ask(BERT, 'rule root { match div(x, splat(1.41421354)) replace mul(x, splat(0.70710678)) lowers "divisions" }',
                     '--disable-rules=root')

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "frontends/cpp/files/load_ops.h"
 #include "frontends/cpp/files/looks_like_text.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/explain.h"
@@ -127,6 +128,10 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   }
   Context context;
   RegisterAllDialects(context);
+  for (const std::string& file : options.op_files) {
+    if (const absl::Status loaded = LoadOps(file, context); !loaded.ok())
+      return Fail(kBadInput, loaded);
+  }
   absl::StatusOr<GivenRuleReport> given = CheckGivenRules({}, options.rules, manager, context);
   if (!given.ok()) return Fail(kBadInput, given.status());
   for (const std::string& warning : given->warnings)
