@@ -29,6 +29,9 @@ REVIEWED = {
     "Transpose": [21, 25], "Unsqueeze": [11, 23],
 }
 
+# Operators that ONNX Runtime has in ONNX's domain, and ONNX has not.
+OF_ONNX_RUNTIME = {"SimplifiedLayerNormalization": "1"}
+
 
 def words(text):
     return " ".join((text or "").split())
@@ -62,14 +65,16 @@ def table():
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain in ("", "ai.onnx.ml"):
             schemas.setdefault(f"{schema.domain}.{schema.name}".lstrip("."), []).append(schema)
+    rows = dict(OF_ONNX_RUNTIME)
     lines = ["// Written by tools/onnx_versions.py. Versions of each operator; \"=\": as the one before, \"!\": deprecated."]
-    for name, versions in sorted(schemas.items()):
+    for name, versions in schemas.items():
         versions.sort(key=lambda schema: schema.since_version)
         marks = []
         for i, schema in enumerate(versions):
             same = i > 0 and means_the_same(versions[i - 1], schema)
             marks.append(f"{schema.since_version}{'!' if schema.deprecated else '=' if same else ''}")
-        lines.append(f'{{"{name}", "{" ".join(marks)}"}},')
+        rows[name] = " ".join(marks)
+    lines += [f'{{"{name}", "{versions}"}},' for name, versions in sorted(rows.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -358,7 +358,7 @@ class Compiler {
   }
 
   absl::Status TranslateCall(Operation& op, Instruction& instruction) {
-    Operation* const callee = CalleeOf(op);
+    Operation* const callee = CalledFunction(op);
     if (callee == nullptr || callee->region().empty()) {
       return Reject(op, "the callee has no body (expected a function with a body)");
     }

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "ir/core/context/context.h"
 #include "ir/dialect/ctl.h"
+#include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/kernel_ops.h"
 #include "kernels/gpu/gpu_kernels.h"
 #include "kernels/op_cost.h"
@@ -45,7 +46,8 @@ bool IsSmallIntegerWork(const Operation& op) {
 }
 
 bool IsTrivial(const Operation& op, bool has_fast_kernel) {
-  if (IsSmallIntegerWork(op)) return true;
+  // An error is as fast as it can be.
+  if (IsSmallIntegerWork(op) || Isa<ctl::FailOp>(op)) return true;
   if (has_fast_kernel) return false;
   double bytes = 0;
   ForEachType(op, [&](Type type) {

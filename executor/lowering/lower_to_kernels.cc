@@ -190,7 +190,7 @@ class LowerToKernels : public Pass {
 
   // A call stays.
   absl::StatusOr<bool> CheckCall(Operation* op, std::vector<std::string>& reported) {
-    const Operation* const callee = CalleeOf(*op);
+    const Operation* const callee = CalledFunction(*op);
     if (callee == nullptr || callee->region().empty()) {
       return Unsupported(op, reported, "the callee has no body (expected a function with a body)");
     }
@@ -202,7 +202,7 @@ class LowerToKernels : public Pass {
     Operation* top = func.parent_op();
     while (top != nullptr && top->parent_op() != nullptr) top = top->parent_op();
     return top != nullptr &&
-           !top->WalkPreOrder([&](Operation* op) { return CalleeOf(*op) != &func; });
+           !top->WalkPreOrder([&](Operation* op) { return CalledFunction(*op) != &func; });
   }
 
   absl::StatusOr<bool> LowerToDims(Operation* op, const kernel::DimsOp::Attrs& attrs) {

@@ -9,6 +9,7 @@
 #include "fmt/ranges.h"
 #include "ir/base/check.h"
 #include "ir/core/attribute.h"
+#include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon {
@@ -227,7 +228,7 @@ absl::StatusOr<Shape> run_time_shapes::Ints(const kernels::TensorView& view,
 }
 
 bool HasRunTimeShape(OpId op) {
-  return op == ten::RangeOp::kId || op == ten::DynamicReshapeOp::kId ||
+  return op == ctl::FailOp::kId || op == ten::RangeOp::kId || op == ten::DynamicReshapeOp::kId ||
          op == ten::DynamicExpandOp::kId || op == ten::DynamicSliceOp::kId ||
          op == ten::DynamicTileOp::kId || run_time_shapes::IsSelection(op) ||
          run_time_shapes::MakesStrings(op);
@@ -245,6 +246,10 @@ absl::StatusOr<Shapes> FindShapes(const OpInfo& info, std::span<const Attribute>
   }
   absl::StatusOr<Shape> shape;
   switch (info.id()) {
+    case ctl::FailOp::kId: {
+      const Attribute what = slots[info.FindSlot("what")];
+      return absl::InvalidArgumentError(std::string(what.str()));
+    }
     case ten::RangeOp::kId:
       shape = RangeShape(operands);
       break;

@@ -349,6 +349,10 @@ absl::Status GraphImporter::ImportNode(const NodeProto& proto, Scope& scope, OpB
     TENON_RETURN_IF_ERROR(Inline(node, *function, scope, builder, frame));
     return Bind(node, scope);
   }
+  if (keep_microsoft_ && IsOfOnnxRuntime(DomainOf(proto.domain()), proto.op_type())) {
+    TENON_RETURN_IF_ERROR(ImportOpaque(*this, node, scope, frame));
+    return Bind(node, scope);
+  }
   Operation* last = builder.block()->back();
   absl::Status status = RunAdapter(node);
   if (absl::IsUnimplemented(status)) {

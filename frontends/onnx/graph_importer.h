@@ -30,6 +30,9 @@ inline constexpr int kMaxGraphDepth = 64;
 inline constexpr int kMaxCallDepth = 64;
 inline constexpr int64_t kMaxInlinedNodes = 250000;
 
+// The domain of ONNX Runtime's own operators.
+inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
+
 // Returns the domain of a node or import in one spelling: "" for the standard one.
 std::string_view DomainOf(std::string_view domain);
 
@@ -41,6 +44,10 @@ class GraphImporter {
   // Sets the types of those keys of `types` that are values of the main graph; of those in front
   // of an error, too.
   absl::StatusOr<OwnedOp> Run(std::map<std::string, Type>* types = nullptr);
+
+  // From now on nodes that only ONNX Runtime has become opaque operations, with their declared
+  // types.
+  void KeepMicrosoft() { keep_microsoft_ = true; }
 
   Context& context() const { return context_; }
   const TensorSource& source() const { return source_; }
@@ -150,6 +157,7 @@ class GraphImporter {
   std::map<std::string, std::string> symbols_;  // of the model's dimensions: symbol, name there
   DimNamer dim_namer_;
   ShapeData shape_data_;
+  bool keep_microsoft_ = false;
   int64_t inlined_nodes_ = 0;
   int64_t last_stream_ = 0;
   int graph_depth_ = 0;

@@ -24,6 +24,13 @@ class HeldDiagnostics {
   }
   HeldDiagnostics(const HeldDiagnostics&) = delete;
   HeldDiagnostics& operator=(const HeldDiagnostics&) = delete;
+  // Returns the first error that it holds; null if there is none.
+  const Diagnostic* FirstError() const {
+    for (const Diagnostic& diagnostic : held_) {
+      if (diagnostic.severity == Severity::kError) return &diagnostic;
+    }
+    return nullptr;
+  }
   // Forgets what it holds.
   void Drop() { held_.clear(); }
 

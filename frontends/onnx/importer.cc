@@ -9,6 +9,7 @@
 #include "frontends/onnx/file/wire.h"
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
+#include "frontends/onnx/ops/adapters.h"
 #include "ir/base/check.h"
 #include "ir/core/constants/blob.h"
 #include "ir/core/context/context_limits.h"
@@ -74,6 +75,31 @@ void InferTypesOf(Context& context, const onnxpb::ModelProto& model, const Tenso
   }
 }
 
+// Declares the results of the nodes that only ONNX Runtime has with the types that the importer
+// infers.
+void DeclareMicrosoft(Context& context, const TensorSource& source, const std::string& name,
+                      onnxpb::ModelProto& model) {
+  TypeProtos types;
+  for (const onnxpb::NodeProto& node : model.graph().node()) {
+    if (!IsOfOnnxRuntime(DomainOf(node.domain()), node.op_type())) continue;
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) types.emplace(output, onnxpb::TypeProto());
+    }
+  }
+  if (types.empty()) return;
+  InferTypesOf(context, model, source, name, types);
+  std::erase_if(types, [](const auto& entry) { return entry.second.value_case() == 0; });
+  auto& infos = *model.mutable_graph()->mutable_value_info();
+  infos.erase(std::remove_if(infos.begin(), infos.end(),
+                             [&](const auto& info) { return types.contains(info.name()); }),
+              infos.end());
+  for (auto& [value, type] : types) {
+    onnxpb::ValueInfoProto& info = *infos.Add();
+    info.set_name(value);
+    *info.mutable_type() = std::move(type);
+  }
+}
+
 absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const std::string& name,
                                const std::string& root, const ImportOptions& options) {
   context.AllowUnregisteredDialect(kOpaqueDialect);
@@ -95,7 +121,10 @@ absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const st
   }
   const int own_outputs = model.graph().output_size();
   if (options.edit.expose_values) ExposeValues(*model.mutable_graph());
-  TENON_ASSIGN_OR_RETURN(OwnedOp module, GraphImporter(context, model, source, name).Run());
+  if (options.edit.keep_microsoft) DeclareMicrosoft(context, source, name, model);
+  GraphImporter importer(context, model, source, name);
+  if (options.edit.keep_microsoft) importer.KeepMicrosoft();
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, importer.Run());
   if (options.verify) TENON_RETURN_IF_ERROR(Verify(module.get()));
   if (options.info != nullptr) {
     *options.info = InfoOf(model);

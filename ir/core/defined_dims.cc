@@ -21,19 +21,36 @@ void Collect(Attribute attribute, std::vector<std::string_view>& symbols) {
 
 std::vector<std::string_view> DefinedDims(Value result) {
   std::vector<std::string_view> defined, known;
-  Collect(result.type(), defined);
   const Operation* op = result.defining_op();
-  if (defined.empty() || op == nullptr) return {};
-  for (unsigned i = 0; i < op->num_operands(); ++i) Collect(op->operand(i).type(), known);
-  for (const Attribute slot : op->slots()) Collect(slot, known);
+  if (op == nullptr) return {};
+  // Most often the first operand has them all.
+  for (unsigned i = 0; i < op->num_operands(); ++i) {
+    if (op->operand(i).type() == result.type()) return {};
+  }
+  Collect(result.type(), defined);
+  // Takes away what `of`, a type or an attribute, has. True if nothing is left.
+  const auto all_in = [&](auto of) {
+    if (defined.empty()) return true;
+    known.clear();
+    Collect(of, known);
+    std::erase_if(defined, [&](std::string_view symbol) {
+      return std::find(known.begin(), known.end(), symbol) != known.end();
+    });
+    return defined.empty();
+  };
+  for (unsigned i = 0; i < op->num_operands(); ++i) {
+    if (all_in(op->operand(i).type())) return {};
+  }
+  for (const Attribute slot : op->slots()) {
+    if (all_in(slot)) return {};
+  }
   for (const Block* block = op->block(); block != nullptr;) {
-    for (unsigned i = 0; i < block->num_arguments(); ++i) Collect(block->argument(i).type(), known);
+    for (unsigned i = 0; i < block->num_arguments(); ++i) {
+      if (all_in(block->argument(i).type())) return {};
+    }
     const Operation* parent = block->parent_op();
     block = parent == nullptr ? nullptr : parent->block();
   }
-  std::erase_if(defined, [&](std::string_view symbol) {
-    return std::find(known.begin(), known.end(), symbol) != known.end();
-  });
   return defined;
 }
 

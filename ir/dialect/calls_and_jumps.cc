@@ -15,7 +15,7 @@ namespace tenon {
 
 bool IsCall(const Operation& op) { return Isa<func::CallOp>(op); }
 
-Operation* CalleeOf(const Operation& op) {
+Operation* CalledFunction(const Operation& op) {
   if (!IsCall(op)) return nullptr;
   const Attribute callee = op.attr("callee");
   if (!callee || callee.kind() != Attribute::Kind::kSymbolRef) return nullptr;

@@ -15,7 +15,7 @@ namespace tenon {
 bool IsCall(const Operation& op);
 // The function that a call runs: a func.func, looked up from the call's nearest symbol table. Null
 // for other ops, and if there is no such function.
-Operation* CalleeOf(const Operation& op);
+Operation* CalledFunction(const Operation& op);
 // True for cf.br and cf.cond_br, which end a block and choose the next one.
 bool IsJump(const Operation& op);
 // True for func.return.

@@ -303,6 +303,15 @@ TEST_F(DimExprTest, NegativeExtentsOfConstantsAreClampedByMax) {
   EXPECT_EQ(Mod(N(7), N(4)), N(3));
 }
 
+// The extent after many slices that each leave out the first element.
+TEST_F(DimExprTest, MinOfMinLosesPartsThatAreNoBound) {
+  EXPECT_EQ(Min(S("B"), Min(N(1), S("B")) + 1), P("min(2, B)"));
+  EXPECT_EQ(Min(Min(N(3), S("B")) + S("S"), S("S")), S("S"));
+  DimExpr extent = S("B");
+  for (int i = 0; i < 1000; ++i) extent = extent - Min(extent, N(1));
+  EXPECT_EQ(extent, P("B - min(1000, B)"));
+}
+
 // Random expressions, beside what they come to by plain arithmetic at several sizes.
 TEST_F(DimExprTest, NormalFormsKeepTheirValue) {
   constexpr size_t kBindings = 6;

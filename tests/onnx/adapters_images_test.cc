@@ -88,6 +88,23 @@ TEST(Images, AffineGridPutsTheLastAxisFirst) {
   EXPECT_THAT(ImportModel(wrong).status.ToString(), HasSubstr("needs matrices [N, 2, 3]"));
 }
 
+// The length of the size says how many axes the image has where the matrices do not.
+TEST(Images, AffineGridOfUnknownMatrices) {
+  const auto model = [](const std::vector<Dim>& matrices, const std::vector<Dim>& size) {
+    ModelBuilder builder(20);
+    builder.Input("theta", matrices).Input("size", size, onnxpb::TensorProto::INT64);
+    builder.Node("AffineGrid", {"theta", "size"}, {"out"}, {}, "the_node").Output("out");
+    return builder;
+  };
+  for (const ModelBuilder& known :
+       {model({"N", "R", "C"}, {5}), model({"N", "R", 4}, {"L"}), model({"N", 3, "C"}, {"L"})}) {
+    const Imported result = ImportModel(known);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_THAT(result.ResultType(), HasSubstr("tensor<?x?x?x?x3xf32"));
+  }
+  EXPECT_EQ(ImportModel(model({"N", "R", "C"}, {"L"})).Ops(), "onnx.AffineGrid");
+}
+
 TEST(Images, CenterCropPadRoundsTowardsTheFront) {
   const auto model = [](std::vector<int64_t> target, std::vector<int64_t> axes) {
     ModelBuilder builder(18);

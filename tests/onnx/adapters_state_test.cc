@@ -125,6 +125,7 @@ ModelBuilder LinearModel(const std::string& rule, const Names& inputs) {
   model.Input("q", {"B", "T", 16}).Input("k", {"B", "T", 8}).Input("v", {"B", "T", 6});
   model.Input("past", {"B", 2, 4, 3}).Input("short", {"B", 2, 4, 2});
   model.Input("decay", {"B", "T", 2}).Input("decays", {"B", "T", 8}).Input("beta", {"B", "T", 1});
+  model.Input("free", {"B", "T", "F"}).Input("ones", {"B", "T", "G"});
   model.Node("LinearAttention", inputs, {"out", "state"},
              {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}, {"update_rule", rule}},
              "the_node");
@@ -142,6 +143,14 @@ TEST(StateAdapters, LinearAttentionIsALoopOverTokens) {
       ImportModel(LinearModel("gated_delta", {"q", "k", "v", "past", "decays", "beta"}));
   EXPECT_EQ(gated.Find("ten.exp").size(), 1u);
   EXPECT_EQ(gated.Find("ten.matmul").size(), 2u);
+}
+
+// A decay for each head and one for each element of a key differ in an extent that a run may tell.
+TEST(StateAdapters, LinearAttentionOfUnknownExtents) {
+  const Imported result =
+      ImportModel(LinearModel("gated_delta", {"q", "k", "v", "past", "free", "ones"}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.ResultType(1), "tensor<?x2x4x3xf32, [\"B\", \"\", \"\", \"\"]>");
 }
 
 TEST(StateAdapters, WrongLinearAttentionIsAnError) {
@@ -169,11 +178,11 @@ ModelBuilder ConvModel(const Names& inputs, const std::string& activation) {
 
 TEST(StateAdapters, CausalConvWithState) {
   const Imported first = ImportModel(ConvModel({"x", "w"}, "none"));
-  EXPECT_EQ(first.Ops(), "ten.pad nn.conv ten.slice");
+  EXPECT_EQ(first.Ops(), "ten.pad nn.conv ten.slice ten.slice");
   EXPECT_EQ(first.ResultType(), "tensor<?x3x?xf32, [\"B\", \"\", \"T\"]>");
   EXPECT_EQ(first.ResultType(1), "tensor<?x3x3xf32, [\"B\", \"\", \"\"]>");
   const Imported next = ImportModel(ConvModel({"x", "w", "b", "past"}, "silu"));
-  EXPECT_EQ(next.Ops(), "ten.reshape ten.concat nn.conv nn.silu ten.slice");
+  EXPECT_EQ(next.Ops(), "ten.reshape ten.concat nn.conv nn.silu ten.slice ten.slice");
   EXPECT_EQ(next.ResultType(), "tensor<?x3x?xf32, [\"B\", \"\", \"T\"]>");
   EXPECT_EQ(ImportModel(ConvModel({"x", "wide"}, "none")).Ops(), "onnx.CausalConvWithState");
   EXPECT_TRUE(ImportModel(ConvModel({"x", "w"}, "relu"))

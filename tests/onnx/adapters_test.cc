@@ -227,6 +227,21 @@ TEST(Adapters, Quantisation) {
   EXPECT_EQ(ten::ClipOp(result.Only("ten.clip")).min(), -128);
 }
 
+// Scales are laid out over x and no further, however long a block is.
+TEST(Adapters, BlocksLongerThanTheAxis) {
+  ModelBuilder model(21);
+  model.Input("x", {2, 6}).Input("s", {2, 1}).Input("w", {2, "N"});
+  const NamedValues attributes = {{"axis", int64_t{1}}, {"block_size", int64_t{1} << 40}};
+  model.Node("QuantizeLinear", {"x", "s"}, {"q"}, attributes);
+  model.Node("QuantizeLinear", {"w", "s"}, {"p"}, attributes).Output("q").Output("p");
+  const Imported result = ImportModel(model);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_EQ(result.Find("ten.expand").size(), 2u);
+  EXPECT_EQ(result.Find("ten.expand")[0]->result().type().text(), "tensor<2x1x6xf32>");
+  EXPECT_EQ(result.Find("ten.expand")[1]->result().type().text(),
+            "tensor<2x1x?xf32, [\"\", \"\", \"min(1099511627776, N)\"]>");
+}
+
 // Constants of 4 bits become bytes, which the rules for quantized layers know.
 TEST(Adapters, QuantisationToNarrowTypes) {
   ModelBuilder model(25);

@@ -126,14 +126,32 @@ TEST(ControlImport, SeveralIfsMayDiffer) {
   EXPECT_EQ(result.Ops(), "ctl.if ctl.if ten.sub");
 }
 
-// What one branch makes invalid stays as it is, in a node that is opaque.
-TEST(ControlImport, AReaderThatFitsOneBranchOnlyStaysOutside) {
-  const Imported result = ImportModel(
-      DivergingModel({MakeNode("Gather", {"r", "at"}, {"g"}), MakeNode("Mul", {"x", "g"}, {"y"})},
-                     {"y"})
-          .Ints("at", {}, {0}));
+// A branch that makes a reader wrong ends the run if it is taken. What follows is in no branch.
+TEST(ControlImport, AReaderThatFitsOneBranchOnly) {
+  const Imported result =
+      ImportModel(DivergingModel({MakeNode("Gather", {"r", "at"}, {"g"}, {}, "pick"),
+                                  MakeNode("Mul", {"x", "g"}, {"y"})},
+                                 {"y"})
+                      .Ints("at", {}, {0}));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_EQ(result.Find("onnx.If").size(), 1u) << result.Ops();
+  EXPECT_EQ(result.Ops(), "ctl.if ten.mul");
+  EXPECT_EQ(InBranches(result, "ctl.fail"), "1 0");
+  EXPECT_EQ(InBranches(result, "ten.neg"), "0 0") << result.Text();
+  EXPECT_EQ(result.Only("ctl.if")->result().type().text(), "tensor<f32>");
+  EXPECT_TRUE(result.HasDiagnostic("choice: remark: a run that takes then_branch fails: pick: "));
+}
+
+TEST(ControlImport, AWrongNodeInABranch) {
+  const GraphProto wrong = Graph(
+      "t", {MakeNode("Transpose", {"x"}, {"a"}, {{"perm", std::vector<int64_t>{0, 2}}}, "turn")},
+      {}, {"a"});
+  const GraphProto right = Graph("e", {MakeNode("Neg", {"x"}, {"b"})}, {}, {"b"});
+  const Imported result = ImportModel(IfModel(right, wrong));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(InBranches(result, "ctl.fail"), "0 1");
+  EXPECT_EQ(result.ResultType(), "tensor<2x?xf32, [\"\", \"N\"]>");
+  EXPECT_TRUE(result.HasDiagnostic("choice: remark: a run that takes else_branch fails: turn: "));
+  EXPECT_THAT(FirstError(ImportModel(IfModel(wrong, wrong))), HasSubstr("turn: "));
 }
 
 TEST(ControlImport, ReturnedValuesOfDifferentRanksStayOpaque) {

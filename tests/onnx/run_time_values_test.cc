@@ -327,6 +327,34 @@ TEST(OnnxRunTimeValues, RatioOfDropout) {
               {FloatNumber(0), FloatNumber(0.5f)})});
 }
 
+// A branch with a wrong node runs as long as it is not taken, at the node's own place otherwise.
+TEST(OnnxRunTimeValues, ABranchThatFails) {
+  const auto graph = [](const onnxpb::NodeProto& node) {
+    onnxpb::GraphProto made;
+    *made.add_node() = node;
+    made.add_output()->set_name(node.output(0));
+    return made;
+  };
+  ModelBuilder model(17);
+  model.Input("x", {2, "N"}).Input("c", {}, TensorProto::BOOL);
+  model.Node(
+      "If", {"c"}, {"r"},
+      {{"then_branch", graph(MakeNode("Neg", {"x"}, {"a"}))},
+       {"else_branch", graph(MakeNode("Transpose", {"x"}, {"b"},
+                                      {{"perm", std::vector<int64_t>{0, 7}}}, "the_node"))}});
+  model.Node("Relu", {"r"}, {"y"}).Output("y");
+  const auto bits = [](uint8_t bit) { return MakeTensor<uint8_t>(DType::kBool, {}, {bit}); };
+  const ValueNode c{"If", model, {}, 0, {}, {}};
+  for (int level : {0, 2}) {
+    const Tensor taken[] = {Ramp({2, 3}), bits(1)}, wrong[] = {Ramp({2, 3}), bits(0)};
+    EXPECT_TRUE(RunModel(c, taken, level, false).ok());
+    const absl::Status refused = RunModel(c, wrong, level, false);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("the_node: ctl.fail: axis 7 of Transpose is outside of"));
+  }
+}
+
 // What no kernel runs says so before anything runs, whatever the values are.
 TEST(OnnxRunTimeValues, OperatorsThatDoNotRun) {
   const ValueNode cases[] = {

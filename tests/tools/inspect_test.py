@@ -121,6 +121,21 @@ class Inspect(Folder):
     self.assertIn(report['flops']['number'], (64, 128))
 
 
+class Simplify(Folder):
+
+  def test_operators_of_onnx_runtime_stay(self):
+    for name, kept in (('bert', ('com.microsoft.Attention', 'com.microsoft.BiasGelu')),
+                       ('llama', ('com.microsoft.GroupQueryAttention', 'SimplifiedLayerNormalization'))):
+      with self.subTest(name=name):
+        source = os.path.join(os.path.dirname(os.path.dirname(BERT)), f'{name}.onnxruntime/model.onnx')
+        target = self.folder / f'{name}.onnx'
+        self.ok(source, '--simplify', '-o', target)
+        before, after = (json.loads(self.ok(path, '--inspect', '--json=-'))['operators'] for path in (source, target))
+        self.assertLessEqual(sum(after.values()), sum(before.values()))
+        for operator in kept:
+          self.assertEqual(after[operator], before[operator])
+
+
 class Extract(Folder):
 
   def part(self, what, *arguments):
@@ -175,6 +190,26 @@ class Extract(Folder):
     text = self.folder / 'm.mlir'
     self.ok(self.model, '-o', text)
     self.fails('this is IR text', text, '--extract=h:y')
+
+  def test_names_with_commas(self):
+    self.model = self.write('commas.onnx', model(
+        [named('a,b', 'Neg', ['x'], ['h,1']), named('c', 'Abs', ['h,1'], ['h']), named('d', 'Add', ['h,1', 'h'], ['y'])],
+        [value('x', F32, (2,))], [value('y', F32, (2,))]))
+    for what, inputs, outputs in (('h,1:c', ['h,1'], ['h']), ('h,1,h:y', ['h,1', 'h'], ['y']), (':a,b,c', ['x'], ['h,1', 'h'])):
+      with self.subTest(what=what):
+        self.assertEqual(self.part(what)[:2], (inputs, outputs))
+
+  def test_names_in_branches(self):
+    then = graph([named('twice', 'Add', ['h', 'h'], ['t']), named('last', 'Neg', ['t'], ['u'])], [], [value('u', F32, (2,))])
+    otherwise = graph([named('once', 'Abs', ['h'], ['u'])], [], [value('u', F32, (2,))])
+    self.model = self.write('branches.onnx', model(
+        [named('first', 'Relu', ['x'], ['h']), named('if', 'If', ['c'], ['y'], then_branch=('g', then), else_branch=('g', otherwise))],
+        [value('x', F32, (2,)), value('c', 9, ())], [value('y', F32, (2,))]))
+    for what, inputs, outputs, operators in (
+        (':t', ['x'], ['t'], {'Relu': 1, 'Add': 1}), ('t:last', ['t'], ['u'], {'Neg': 1}), ('h:once', ['h'], ['u'], {'Abs': 1})):
+      with self.subTest(what=what):
+        got_inputs, got_outputs, report = self.part(what)
+        self.assertEqual((got_inputs, got_outputs, report['operators']), (inputs, outputs, operators))
 
   def test_another_output_of_a_node_in_front(self):
     self.model = self.write('split.onnx', model(

@@ -68,6 +68,10 @@ struct Options {
   int64_t onnx_opset = 0;  // --onnx-opset; 0: that of the model
   OnnxOps onnx_ops = OnnxOps::kStandard;  // --onnx-ops
 
+  // True if nodes of com.microsoft are written as they were read.
+  bool KeepsMicrosoft() const {
+    return WritesOnnx() && steps.size() == 1 && steps[0].pass == "simplify" && !verify_semantics;
+  }
   // True if the output is an ONNX model.
   bool WritesOnnx() const { return output.ends_with(".onnx"); }
   // True if the IR, or a model, is written. Without -o, options that report on the IR print only

@@ -73,6 +73,7 @@ class Processor {
     load.limits = options_.limits.library;
     tools::SetExternalData(options_.external_data, load);
     load.edit = options_.edit;
+    load.edit.keep_microsoft = options_.KeepsMicrosoft();
     load.on_diagnostic = [seen = seen_, file = file_, print = !options_.verify_diagnostics,
                           reasons = options_.inspect ? reasons_ : nullptr](
                              const Context& context, const Diagnostic& diagnostic) {

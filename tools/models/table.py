@@ -18,6 +18,8 @@ import re
 import subprocess
 import sys
 
+from trained import all_nodes
+
 TREE = pathlib.Path(__file__).resolve().parents[2]
 DATA = TREE / "docs" / "data" / "models.json"
 KINDS = pathlib.Path(__file__).resolve().with_name("kinds.json")
@@ -43,14 +45,6 @@ class Model:
         self.opaque = set()
         self.ops = collections.Counter()  # of the optimised program
         self.activation_products = 0
-
-
-def all_nodes(graph):
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for inner in [attribute.g, *attribute.graphs]:
-                yield from all_nodes(inner)
 
 
 def run(arguments, limit):

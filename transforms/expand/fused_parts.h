@@ -37,6 +37,9 @@ struct AttentionParts {
 };
 // Returns the result, [batch, heads, queries, size]. Null after an error of `f`.
 Value MakeAttention(OpFormula& f, const AttentionParts& parts);
+// Returns which keys the flags and the key mask of fused.attention, the operation of `f`, let a
+// query see: a condition that broadcasts to [batch, 1, queries, keys]; null for all.
+Value VisibleKeys(OpFormula& f, DimExpr queries, DimExpr keys);
 // Repeats each head of [batch, heads, sequence, size], so that there are `heads`.
 Value RepeatHeads(OpFormula& f, Value x, int64_t heads);
 

@@ -34,8 +34,10 @@ Value HeadsFirst(OpFormula& f, const Heads& heads) {
   return f.Transpose(x, {0, 2, 1, 3});
 }
 
-// Which keys the flags let a query see; null: all.
-Value VisibleKeys(OpFormula& f, const fused::AttentionOp& op, DimExpr queries, DimExpr keys) {
+}  // namespace
+
+Value VisibleKeys(OpFormula& f, DimExpr queries, DimExpr keys) {
+  const fused::AttentionOp op(&f.op());
   const auto attrs = op.attrs();
   Value visible;
   if (op.key_mask()) {
@@ -58,8 +60,6 @@ Value VisibleKeys(OpFormula& f, const fused::AttentionOp& op, DimExpr queries, D
   }
   return visible;
 }
-
-}  // namespace
 
 Value RepeatHeads(OpFormula& f, Value x, int64_t heads) {
   OpFormula::Dims dims = f.DimsOf(x);
@@ -133,7 +133,7 @@ std::vector<Value> PartsOfAttention(OpFormula& f) {
   parts.values = RepeatHeads(f, values, attrs.num_heads);
   parts.scale = attrs.scale;
   parts.softcap = attrs.softcap;
-  parts.visible = VisibleKeys(f, op, queries, length);
+  parts.visible = VisibleKeys(f, queries, length);
   parts.bias = op.bias();
   const bool boolean = op.mask() && op.mask().type().dtype() == DType::kBool;
   if (boolean) parts.visible = f.And(op.mask(), parts.visible);

@@ -21,7 +21,7 @@ CallGraph::CallGraph(Operation* root) {
   const auto callee_of = [&](const Operation& call) -> Operation* {
     const std::string_view path = call.attr("callee").str();
     Operation* const table = NearestSymbolTable(call);
-    if (table == nullptr || path.find("::@") != std::string_view::npos) return CalleeOf(call);
+    if (table == nullptr || path.find("::@") != std::string_view::npos) return CalledFunction(call);
     std::unique_ptr<SymbolTable>& symbols = tables[table];
     if (symbols == nullptr) symbols = std::make_unique<SymbolTable>(table);
     return symbols->Lookup(path);

@@ -21,16 +21,6 @@ using onnxpb::TypeProto;
 using onnxpb::ValueInfoProto;
 using Names = std::vector<std::string>;
 
-Names SplitNames(std::string_view list) {
-  Names names;
-  while (!list.empty()) {
-    const std::string_view name = list.substr(0, list.find(','));
-    list.remove_prefix(std::min(list.size(), name.size() + 1));
-    if (!name.empty()) names.emplace_back(name);
-  }
-  return names;
-}
-
 template <typename Map>
 void Append(const Map& values, Names& names) {
   for (const auto& value : values) names.push_back(value.name());
@@ -44,6 +34,81 @@ bool IsComplete(const TypeProto& type) {
   return std::all_of(shape.shape().dim().begin(), shape.shape().dim().end(),
                      [](const auto& dim) { return dim.value_case() != 0; });
 }
+
+// True if `part` has the name between its ends, colons and commas.
+bool IsNamedIn(std::string_view part, const std::string& name) {
+  const auto separates = [&](size_t at) {
+    return at >= part.size() || part[at] == ':' || part[at] == ',';
+  };
+  if (name.empty()) return false;
+  for (size_t at = part.find(name); at != std::string_view::npos; at = part.find(name, at + 1)) {
+    if ((at == 0 || separates(at - 1)) && separates(at + name.size())) return true;
+  }
+  return false;
+}
+
+// Copies graphs inside of nodes to the main graph, as if they ran there: those of whose values and
+// nodes `part` names one that the main graph lacks, with the graphs around them. Inputs of such a
+// graph become inputs of the model.
+class GraphRaiser {
+ public:
+  GraphRaiser(std::string_view part, GraphProto& main) : part_(part), main_(main) {
+    AddNames(main);
+  }
+
+  void Run() {
+    // The list grows: copied nodes have their graphs, too.
+    for (int i = 0; i < main_.node_size(); ++i) {
+      const NodeProto node = main_.node(i);
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) Visit(attribute.g());
+        for (const GraphProto& graph : attribute.graphs()) Visit(graph);
+      }
+    }
+  }
+
+ private:
+  void AddNames(const GraphProto& graph) {
+    for (const NodeProto& node : graph.node()) {
+      known_.insert(NodeName(node));
+      known_.insert(node.output().begin(), node.output().end());
+    }
+  }
+
+  bool IsMissing(const std::string& name) const {
+    return !known_.contains(name) && IsNamedIn(part_, name);
+  }
+
+  bool HasMissing(const GraphProto& graph) const {
+    const auto in_graph = [this](const GraphProto& inner) { return HasMissing(inner); };
+    const auto in_attribute = [&](const onnxpb::AttributeProto& attribute) {
+      return (attribute.has_g() && HasMissing(attribute.g())) ||
+             std::any_of(attribute.graphs().begin(), attribute.graphs().end(), in_graph);
+    };
+    return std::any_of(graph.node().begin(), graph.node().end(), [&](const NodeProto& node) {
+      return IsMissing(NodeName(node)) ||
+             std::any_of(node.output().begin(), node.output().end(),
+                         [this](const std::string& name) { return IsMissing(name); }) ||
+             std::any_of(node.attribute().begin(), node.attribute().end(), in_attribute);
+    });
+  }
+
+  void Visit(const GraphProto& graph) {
+    if (!HasMissing(graph)) return;
+    AddNames(graph);
+    main_.mutable_node()->MergeFrom(graph.node());
+    main_.mutable_initializer()->MergeFrom(graph.initializer());
+    main_.mutable_sparse_initializer()->MergeFrom(graph.sparse_initializer());
+    for (const auto* infos : {&graph.value_info(), &graph.output()}) {
+      main_.mutable_value_info()->MergeFrom(*infos);
+    }
+    main_.mutable_input()->MergeFrom(graph.input());
+  }
+
+  const std::string_view part_;
+  GraphProto& main_;
+  NameSet known_;
+};
 
 class PartCutter {
  public:
@@ -102,6 +167,23 @@ class PartCutter {
     }
     return absl::InvalidArgumentError(
         fmt::format("there is no value or node \"{}\" to cut at{}", name, DidYouMean(name, names)));
+  }
+
+  // Names may have commas themselves: of several readings the one with the longest known name
+  // counts.
+  Names SplitNames(std::string_view list) const {
+    Names names;
+    while (!list.empty()) {
+      size_t end = list.find(',');
+      for (size_t comma = end;; comma = list.find(',', comma + 1)) {
+        if (IsKnown(std::string(list.substr(0, comma)))) end = comma;
+        if (comma == std::string_view::npos) break;
+      }
+      const std::string_view name = list.substr(0, end);
+      list.remove_prefix(std::min(list.size(), name.size() + 1));
+      if (!name.empty()) names.emplace_back(name);
+    }
+    return names;
   }
 
   // Names may have colons themselves: the one that leaves known names on both sides counts.
@@ -267,6 +349,7 @@ class PartCutter {
 
 absl::Status CutPart(Context& context, const std::string& part, const InferTypes& infer,
                      GraphProto& graph) {
+  GraphRaiser(part, graph).Run();
   return PartCutter(context, graph).Run(part, infer);
 }
 

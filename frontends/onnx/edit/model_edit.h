@@ -25,8 +25,11 @@ struct ModelEdit {
   // Every value of the main graph that a node reads becomes an output, behind those of the model,
   // in the order of the nodes.
   bool expose_values = false;
+  // Nodes of ONNX Runtime's own operators stay as they are, as opaque operations whose results have
+  // the types that the importer infers. For a model that is written as ONNX again: it cannot run.
+  bool keep_microsoft = false;
 
-  // True if the edit changes nothing.
+  // True if the edit changes no part of the model. Kept nodes are no change.
   bool empty() const { return part.empty() && sizes.empty() && !expose_values; }
 };
 

@@ -1,7 +1,9 @@
 // Branches and loops.
 #include <limits>
+#include <utility>
 
 #include "frontends/onnx/export/lowering.h"
+#include "frontends/onnx/file/tensor.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
@@ -164,6 +166,27 @@ void While(Lowering& l, const ctl::WhileOp& op) {
   });
 }
 
+bool IsIf(const Operation& op) { return Isa<ctl::IfOp>(op) || op.name() == "onnx.If"; }
+
+// A Gather whose only position is out of range where it runs. The position follows from the
+// condition of the If around it, so that no engine looks it up while it loads the model.
+void FailAtRunTime(Lowering& l, const ctl::FailOp& op) {
+  const Operation* inner = &l.op();
+  Operation* outer = inner->parent_op();
+  while (outer != nullptr && !IsIf(*outer)) inner = std::exchange(outer, outer->parent_op());
+  if (outer == nullptr) return l.Fail("no node fails in each run");
+  Value taken = outer->operand(0);
+  if (inner->block()->parent() != &outer->region(0)) taken = l.Node("Not", {taken});
+  const Value position = l.Node("Cast", {taken}, {{"to", l.Int(OnnxTypeOf(DType::kI64))}});
+  Value value = l.Node("Gather", {l.Ints({0}), position});
+  const auto attrs = op.attrs();
+  if (attrs.to != DType::kI64) {
+    value = l.Node("Cast", {value}, {{"to", l.Int(OnnxTypeOf(attrs.to))}});
+  }
+  const std::vector<int64_t> ones(attrs.shape.size(), 1);
+  l.Done(l.Node("Reshape", {value, l.Ints(ones)}));
+}
+
 }  // namespace
 
 bool LowerControl(Lowering& l) {
@@ -177,6 +200,9 @@ bool LowerControl(Lowering& l) {
       return true;
     case ctl::WhileOp::kId:
       While(l, ctl::WhileOp(&op));
+      return true;
+    case ctl::FailOp::kId:
+      FailAtRunTime(l, ctl::FailOp(&op));
       return true;
     default:
       return false;

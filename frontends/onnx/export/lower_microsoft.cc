@@ -7,7 +7,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
-#include "transforms/expand/formula.h"
+#include "transforms/expand/fused_parts.h"
 
 namespace tenon::onnx {
 namespace {
@@ -88,22 +88,12 @@ bool OrtRotary(Lowering& l, const nn::RotaryEmbeddingOp& op) {
 
 // ---- attention
 
-// True if MultiHeadAttention computes the same. It adds mask_filter_value to hidden scores, and
-// hides later keys where there are as many keys as queries.
-bool IsMultiHead(const fused::AttentionOp& op) {
+// True if MultiHeadAttention has flags for what this one hides. It adds mask_filter_value to hidden
+// scores, and hides later keys where there are as many keys as queries.
+bool HidesByFlags(const fused::AttentionOp& op) {
   const auto attrs = op.attrs();
-  const bool rows = attrs.q_layout != "bhsd" && attrs.k_layout == attrs.q_layout &&
-                    attrs.v_layout == attrs.q_layout && attrs.out_layout == "bsh";
-  // A scale of 0 is that of the number of features to MultiHeadAttention.
-  if (!rows || attrs.scale == 0 || !IsF32(op.q()) || attrs.kv_num_heads != attrs.num_heads ||
-      attrs.window > 0 || attrs.softcap > 0 || attrs.nan_guard || attrs.zero_nan_rows ||
-      attrs.repeat_first_key) {
-    return false;
-  }
-  if (op.mask() && op.mask().type().dtype() == DType::kBool) return false;
-  if (op.bias() && op.mask()) return false;
-  const Value summand = op.mask() ? op.mask() : op.bias();
-  if (summand && (!IsF32(summand) || summand.type().rank() != 4)) return false;
+  const bool summand = op.mask() || op.bias();
+  if (attrs.window > 0) return false;
   if (op.key_mask() &&
       (attrs.causal || attrs.mask_replaces || std::isinf(attrs.mask_value) || op.past_key())) {
     return false;
@@ -112,6 +102,29 @@ bool IsMultiHead(const fused::AttentionOp& op) {
   // Every query sees itself, so that a large number and infinity hide alike.
   return attrs.mask_value <= -1e30F && !op.past_key() && !summand &&
          DimExpr::ProvablyEqual(op.q().type().dim(1), op.k().type().dim(1));
+}
+
+// True if a summand hides as this one does: it adds a number to hidden scores, and nothing else.
+bool HidesByNumber(const fused::AttentionOp& op) {
+  const auto attrs = op.attrs();
+  return !op.mask() && !op.bias() && !attrs.mask_replaces && std::isfinite(attrs.mask_value);
+}
+
+// True if MultiHeadAttention computes the same.
+bool IsMultiHead(const fused::AttentionOp& op) {
+  const auto attrs = op.attrs();
+  const bool rows = attrs.q_layout != "bhsd" && attrs.k_layout == attrs.q_layout &&
+                    attrs.v_layout == attrs.q_layout && attrs.out_layout == "bsh";
+  // A scale of 0 is that of the number of features to MultiHeadAttention.
+  if (!rows || attrs.scale == 0 || !IsF32(op.q()) || attrs.kv_num_heads != attrs.num_heads ||
+      attrs.softcap > 0 || attrs.nan_guard || attrs.zero_nan_rows || attrs.repeat_first_key) {
+    return false;
+  }
+  if (op.mask() && op.mask().type().dtype() == DType::kBool) return false;
+  if (op.bias() && op.mask()) return false;
+  const Value summand = op.mask() ? op.mask() : op.bias();
+  if (summand && (!IsF32(summand) || summand.type().rank() != 4)) return false;
+  return HidesByFlags(op) || HidesByNumber(op);
 }
 
 // The heads of an operand side by side, [batch, sequence, heads * size].
@@ -125,15 +138,23 @@ Value SideBySide(OpFormula& f, Value x, std::string_view layout, int64_t heads, 
 }
 
 // The summand of the scores with all queries and keys: MultiHeadAttention repeats it over batches
-// and heads only.
-Value OfAllScores(OpFormula& f, const fused::AttentionOp& op, Value summand) {
-  OpFormula::Dims dims = f.DimsOf(summand);
+// and heads only. Null for none.
+Value SummandOf(OpFormula& f, const fused::AttentionOp& op) {
   const DimExpr queries = f.DimOf(op.q(), 1);
   DimExpr keys = f.DimOf(op.k(), 1);
   if (op.past_key()) keys = keys + f.DimOf(op.past_key(), 2);
-  if (!f.ok() ||
-      (DimExpr::ProvablyEqual(dims[2], queries) && DimExpr::ProvablyEqual(dims[3], keys)))
+  Value summand = op.mask() ? op.mask() : op.bias();
+  if (!HidesByFlags(op)) {
+    const Value visible = VisibleKeys(f, queries, keys);
+    summand = f.Where(visible, f.Scalar(DType::kF32, 0), f.Scalar(DType::kF32, op.mask_value()));
+    // Without padding it is the same for all texts.
+    if (!op.key_mask()) summand = f.Reshape(summand, {f.Number(1), f.Number(1), queries, keys});
+  }
+  if (!summand || !f.ok()) return summand;
+  OpFormula::Dims dims = f.DimsOf(summand);
+  if (DimExpr::ProvablyEqual(dims[2], queries) && DimExpr::ProvablyEqual(dims[3], keys)) {
     return summand;
+  }
   dims[2] = queries, dims[3] = keys;
   return f.Make<ten::ExpandOp>(summand, ten::ExpandOp::Attrs{.shape = dims});
 }
@@ -148,19 +169,19 @@ bool OrtAttention(Lowering& l, const fused::AttentionOp& op) {
   const Value q = heads(op.q(), attrs.head_dim, attrs.q_offset);
   const Value k = heads(op.k(), attrs.head_dim, attrs.k_offset);
   const Value v = heads(op.v(), attrs.v_head_dim, attrs.v_offset);
-  Value summand = op.mask() ? op.mask() : op.bias();
-  if (summand) summand = OfAllScores(f, op, summand);
+  const bool by_flags = HidesByFlags(op);
+  const Value summand = SummandOf(f, op);
   if (!f.ok()) {
     l.Fail("its operands");
     return true;
   }
   Lowering::Attrs made = {{"num_heads", l.Int(attrs.num_heads)}, {"scale", l.Float(attrs.scale)}};
-  Value key_mask = op.key_mask();
+  Value key_mask = by_flags ? op.key_mask() : Value();
   if (key_mask) {
     key_mask = l.Node("Cast", {key_mask}, {{"to", l.Int(onnxpb::TensorProto::INT32)}});
     made.emplace_back("mask_filter_value", l.Float(attrs.mask_value));
   }
-  if (attrs.causal) made.emplace_back("unidirectional", l.Int(1));
+  if (attrs.causal && by_flags) made.emplace_back("unidirectional", l.Int(1));
   Operation* node = l.Nodes("com.microsoft.MultiHeadAttention",
                             {q, k, v, Value(), key_mask, summand, op.past_key(), op.past_value()},
                             made, l.op().num_results());

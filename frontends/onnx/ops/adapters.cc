@@ -87,7 +87,7 @@ constexpr Domain kDomains[] = {
     {"ai.onnx.ml", kMl},
     {"ai.onnx.preview", kPreview},
     {"ai.onnx.preview.training", kTraining},
-    {"com.microsoft", kMicrosoft},
+    {kMicrosoftDomain, kMicrosoft},
 };
 
 const Domain* FindDomain(std::string_view name) {
@@ -109,6 +109,11 @@ AdapterFn Find(std::span<const Entry> entries, std::string_view op_type) {
 AdapterFn FindAdapter(std::string_view op_type) {
   const AdapterFn adapter = Find(kAdapters, op_type);
   return adapter != nullptr ? adapter : Find(kOneToOne, op_type);
+}
+
+bool IsOfOnnxRuntime(std::string_view domain, std::string_view op_type) {
+  return domain == kMicrosoftDomain ||
+         (domain.empty() && op_type == "SimplifiedLayerNormalization");
 }
 
 bool HasAdapters(std::string_view domain) { return FindDomain(domain) != nullptr; }

@@ -24,6 +24,9 @@ inline constexpr int64_t kNewestOpset = 28;
 
 // Returns the adapter of an op of the standard domain; null if there is none.
 AdapterFn FindAdapter(std::string_view op_type);
+// Returns true for an operator that ONNX Runtime has and ONNX has not: those of com.microsoft, and
+// SimplifiedLayerNormalization, which exporters put into the standard domain.
+bool IsOfOnnxRuntime(std::string_view domain, std::string_view op_type);
 // Returns true for a domain besides the standard one whose ops have adapters: "com.microsoft".
 bool HasAdapters(std::string_view domain);
 // Returns the adapter of an op of such a domain; null if there is none.

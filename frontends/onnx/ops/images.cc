@@ -64,6 +64,15 @@ absl::Status CropOrPadAtRunTime(Node& node, const std::vector<int64_t>& axes) {
   return f.Return(result);
 }
 
+// How many axes the image of an AffineGrid has: its matrices say so, or the length of its size.
+std::optional<int64_t> AxesOfGrid(Type matrices, Type size) {
+  if (matrices.rank() != 3) return std::nullopt;
+  if (matrices.dim(1).is_constant()) return matrices.dim(1).constant();
+  if (matrices.dim(2).is_constant()) return matrices.dim(2).constant() - 1;
+  if (size.rank() == 1 && size.dim(0).is_constant()) return size.dim(0).constant() - 2;
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::Status ImportAffineGrid(Node& node) {
@@ -71,17 +80,24 @@ absl::Status ImportAffineGrid(Node& node) {
   const Value theta = node.input(0), size = node.input(1);
   TENON_ASSIGN_OR_RETURN(const bool corners, node.Flag("align_corners", false));
   const Type type = theta.type();
-  const DimExpr rows = type.rank() == 3 ? type.dim(1) : DimExpr();
-  const bool fits = rows && (rows.is_constant(2) || rows.is_constant(3)) &&
-                    (!type.dim(2).is_constant() || type.dim(2).is_constant(rows.constant() + 1));
-  if (!fits) {
+  const std::optional<int64_t> known = AxesOfGrid(type, size.type());
+  if (type.rank() == 3 && !known) {
+    return node.Unsupported(fmt::format("AffineGrid with matrices of {} and a size of {}",
+                                        type.text(), size.type().text()),
+                            "an image whose number of axes is known");
+  }
+  const int64_t axes = known.value_or(0);
+  const auto fits = [&](int64_t axis, int64_t extent) {
+    return !type.dim(axis).is_constant() || type.dim(axis).is_constant(extent);
+  };
+  if ((axes != 2 && axes != 3) || !fits(1, axes) || !fits(2, axes + 1)) {
     return node.Error(
         fmt::format("AffineGrid needs matrices [N, 2, 3] or [N, 3, 4], got {}", type.text()));
   }
-  const int64_t axes = rows.constant();
   // The size is [N, C, spatial…]; N is that of theta.
   Formula f(node);
-  const DimExpr batch = theta.type().dim(0);
+  const DimExpr batch = type.dim(0);
+  const Value matrices = f.Reshape(theta, {batch, node.Dim(axes), node.Dim(axes + 1)});
   Formula::Dims least(static_cast<size_t>(axes) + 2, node.Dim(0));
   Formula::Dims most(static_cast<size_t>(axes) + 2, node.Dim(kLargestImage));
   least[0] = most[0] = batch;
@@ -109,9 +125,9 @@ absl::Status ImportAffineGrid(Node& node) {
   const Value rows_of_base =
       f.Cast(f.Reshape(base, {positions, node.Dim(axes + 1)}), theta.type().dtype());
   const Value moved = f.Make<ten::MatmulOp>(
-      rows_of_base, theta, ten::MatmulOp::Attrs{.transpose_a = false, .transpose_b = true});
+      rows_of_base, matrices, ten::MatmulOp::Attrs{.transpose_a = false, .transpose_b = true});
   grid.insert(grid.begin(), batch);
-  grid.push_back(rows);
+  grid.push_back(node.Dim(axes));
   return f.Return(f.Reshape(moved, grid));
 }
 

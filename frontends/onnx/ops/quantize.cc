@@ -63,9 +63,11 @@ absl::StatusOr<Value> Spread(Node& node, Formula& f, Value v) {
   Formula::Dims split = dims;
   split.insert(split.begin() + axis + 1, f.One());
   const Value blocks = f.Reshape(v, split);
-  split[axis + 1] = node.Dim(block);
+  // A block that is longer than the axis ends with it.
+  const DimExpr length = Min(node.Dim(block), x.type().dim(axis));
+  split[axis + 1] = length;
   const Value repeated = f.Expand(blocks, split);
-  dims[axis] = dims[axis] * block;
+  dims[axis] = dims[axis] * length;
   const Value joined = f.Reshape(repeated, dims);
   // The last block may be cut off.
   return f.Make<ten::SliceOp>(

@@ -149,21 +149,27 @@ absl::Status LinearAttention::SplitOperands() {
   const DimExpr key_dims[] = {heads, key_size_, one}, value_dims[] = {heads, one, value_size_};
   keys_ = Split(node_.input(1), key_dims);
   values_ = Split(node_.input(2), value_dims);
+  const DimExpr batch = node_.input(0).type().dim(0), tokens = node_.input(0).type().dim(1);
   if (gated_) {
-    const DimExpr packed = node_.input(4).type().dim(2);
-    const bool of_head = packed.is_constant(kv_heads_);
-    if (!of_head && !DimExpr::ProvablyEqual(packed, key_size_ * kv_heads_)) {
+    // One number for each head, or for each element of a key. Which one a run may have to tell.
+    const DimExpr packed = node_.input(4).type().dim(2), size = FloorDiv(packed, kv_heads_);
+    const bool fits = !packed.is_constant() || packed.is_constant(kv_heads_) ||
+                      !key_size_.is_constant() || packed == key_size_ * kv_heads_;
+    if (!fits || (packed.is_constant() && packed.constant() % kv_heads_ != 0)) {
       return node_.Error(
           fmt::format("the decay of LinearAttention is {} (expected {} or {} in the "
                       "last axis)",
                       node_.input(4).type().text(), kv_heads_, (key_size_ * kv_heads_).text()));
     }
-    const DimExpr dims[] = {heads, of_head ? one : key_size_, one};
+    const DimExpr dims[] = {heads, size, one};
     decay_ = f_.Make<ten::ExpOp>(Split(node_.input(4), dims));
+    if (!size.is_constant(1) && size != key_size_) {
+      decay_ = f_.Expand(decay_, {batch, tokens, heads, key_size_, one});
+    }
   }
   if (delta_) {
     const DimExpr packed = node_.input(5).type().dim(2);
-    if (!packed.is_constant(kv_heads_) && !packed.is_constant(1)) {
+    if (packed.is_constant() && !packed.is_constant(kv_heads_) && !packed.is_constant(1)) {
       return node_.Error(
           fmt::format("the beta of LinearAttention is {} (expected {} or 1 in the "
                       "last axis)",
@@ -171,6 +177,7 @@ absl::Status LinearAttention::SplitOperands() {
     }
     const DimExpr dims[] = {packed, one, one};
     beta_ = Split(node_.input(5), dims);
+    if (!packed.is_constant()) beta_ = f_.Expand(beta_, {batch, tokens, heads, one, one});
   }
   return f_.status();
 }
@@ -287,18 +294,27 @@ absl::Status ImportCausalConvWithState(Node& node) {
     padded = f.Make<ten::PadOp>(
         x, Value(), ten::PadOp::Attrs{.pads = {zero, zero, node.Dim(kept), zero, zero, zero}});
   }
-  nn::ConvOp::Attrs attrs{
-      .strides = {1}, .pads = {past ? 0 : kept, 0}, .dilations = {1}, .group = channels.constant()};
+  // No window fits where x is empty. One element more, which is cut off, makes room for it.
+  const DimExpr length = x.type().dim(2);
+  const bool may_be_empty = !length.is_constant() || length.is_constant(0);
+  nn::ConvOp::Attrs attrs{.strides = {1},
+                          .pads = {past ? 0 : kept, may_be_empty ? 1 : 0},
+                          .dilations = {1},
+                          .group = channels.constant()};
   Value out = f.Make<nn::ConvOp>(past ? padded : x, weight, node.input(2), attrs);
   if (activation != "none") out = f.Make<nn::SiluOp>(out);
+  if (may_be_empty) {
+    out = f.Make<ten::SliceOp>(
+        out, ten::SliceOp::Attrs{.axes = {2}, .starts = {zero}, .ends = {length}, .steps = {1}});
+  }
   TENON_RETURN_IF_ERROR(f.Return(out));
   if (!node.IsOutputUsed(1)) return absl::OkStatus();
-  const DimExpr end = x.type().dim(2) + kept;
-  return f.Return(f.Make<ten::SliceOp>(
-                      padded,
-                      ten::SliceOp::Attrs{
-                          .axes = {2}, .starts = {x.type().dim(2)}, .ends = {end}, .steps = {1}}),
-                  1);
+  const DimExpr end = length + kept;
+  return f.Return(
+      f.Make<ten::SliceOp>(
+          padded,
+          ten::SliceOp::Attrs{.axes = {2}, .starts = {length}, .ends = {end}, .steps = {1}}),
+      1);
 }
 
 }  // namespace tenon::onnx

@@ -381,6 +381,20 @@ DimExpr PositiveWith(DimExpr e) {
   return FromSum(e.context(), sum);
 }
 
+// min(p, n) with fewer parts: of n = min(u, v) + w a part is left out that p does not exceed. Null
+// if there is none.
+DimExpr MinWithoutPart(DimExpr p, DimExpr n) {
+  for (const DimTerm& term : ToTerms(n)) {
+    if (term.coefficient < 1 || term.factors.size() != 1) continue;
+    const DimExpr inner = term.factors[0];
+    if (inner.kind() != DimKind::kMin) continue;
+    const DimExpr w = n - inner, u = inner.storage()->a + w, v = inner.storage()->b + w;
+    if (DimExpr::ProvablyLessEqual(p, u)) return Min(p, v);
+    if (DimExpr::ProvablyLessEqual(p, v)) return Min(p, u);
+  }
+  return DimExpr();
+}
+
 }  // namespace
 
 // min(a, b) = r + g * min(p, n), where g * (p - n) = a - b, p and n have positive coefficients
@@ -407,6 +421,9 @@ DimExpr Min(DimExpr a, DimExpr b) {
     side = side + dims::FromTerm(context, term);
   }
   const DimExpr rest = a - p * divisor;
+  DimExpr fewer = MinWithoutPart(p, n);
+  if (!fewer) fewer = MinWithoutPart(n, p);
+  if (fewer) return rest + fewer * divisor;
   if (p.is_constant(1)) n = PositiveWith(n);
   if (n.is_constant(1)) p = PositiveWith(p);
   if (n.text() < p.text()) std::swap(p, n);

@@ -1,4 +1,4 @@
-// Shape functions of the core dialect.
+// Shape functions of the core dialect, and of ctl.fail.
 #include "fmt/format.h"
 #include "ir/core/context/context.h"
 #include "ir/dialect/shapes/infer_helpers.h"
@@ -24,6 +24,20 @@ absl::Status InferDims(const InferContext& c, ResultTypes& results) {
     return c.Error(fmt::format("dims has {} elements, expected 1 for a scalar", dims.size()));
   }
   return SetTensor(c, results, DType::kI64, {});
+}
+
+absl::Status InferFail(const InferContext& c, ResultTypes& results) {
+  const std::span<const DimExpr> shape = InferDimList(c, "shape");
+  for (DimExpr extent : shape) {
+    if (extent.is_constant() && extent.constant() < 0) {
+      return c.Error(fmt::format("shape has the extent {} (expected at least 0)", extent.text()));
+    }
+  }
+  const Attribute to = InferAttr(c, "to");
+  if (!to || to.kind() != Attribute::Kind::kType || to.type().dtype() == DType::kInvalid) {
+    return c.Error("to must be an element type");
+  }
+  return SetTensor(c, results, to.type().dtype(), shape);
 }
 
 }  // namespace tenon

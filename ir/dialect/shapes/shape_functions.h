@@ -24,6 +24,8 @@ absl::Status InferSameAsFirst(const InferContext& c, ResultTypes& results);
 absl::Status InferConstant(const InferContext& c, ResultTypes& results);
 // core.dims: a vector of i64 with one element per dimension. With `scalar`, one i64 of rank 0.
 absl::Status InferDims(const InferContext& c, ResultTypes& results);
+// ctl.fail: extents `shape` of the element type `to`.
+absl::Status InferFail(const InferContext& c, ResultTypes& results);
 
 // ---- ten
 // ten.cast: the shape of the operand with the element type `to`.

@@ -49,6 +49,17 @@ absl::StatusOr<DType> ElementType(const Node& node, int64_t onnx_type) {
       "booleans, floats of 16 to 64 bits or integers of 8 to 64 bits");
 }
 
+// What `apply` makes of a sequence and a position in it. The node has `least` inputs or 2.
+template <typename Result, typename Sequence>
+absl::Status ImportAtPosition(Node& node, int least,
+                              Result (SequenceFormula::*apply)(Sequence, Value)) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(least, 2));
+  TENON_ASSIGN_OR_RETURN(const Container sequence, SequenceInput(node, 0));
+  TENON_RETURN_IF_ERROR(PositionInput(node, 1));
+  SequenceFormula formula(node);
+  return formula.Return((formula.*apply)(sequence, node.input(1)));
+}
+
 }  // namespace
 
 absl::Status ImportSequenceConstruct(Node& node) {
@@ -84,11 +95,7 @@ absl::Status ImportSequenceLength(Node& node) {
 }
 
 absl::Status ImportSequenceAt(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 2));
-  TENON_ASSIGN_OR_RETURN(const Container sequence, SequenceInput(node, 0));
-  TENON_RETURN_IF_ERROR(PositionInput(node, 1));
-  SequenceFormula formula(node);
-  return formula.Return(formula.At(sequence, node.input(1)));
+  return ImportAtPosition(node, 2, &SequenceFormula::At);
 }
 
 absl::Status ImportSequenceInsert(Node& node) {
@@ -101,11 +108,7 @@ absl::Status ImportSequenceInsert(Node& node) {
 }
 
 absl::Status ImportSequenceErase(Node& node) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 2));
-  TENON_ASSIGN_OR_RETURN(const Container sequence, SequenceInput(node, 0));
-  TENON_RETURN_IF_ERROR(PositionInput(node, 1));
-  SequenceFormula formula(node);
-  return formula.Return(formula.Erase(sequence, node.input(1)));
+  return ImportAtPosition(node, 1, &SequenceFormula::Erase);
 }
 
 absl::Status ImportConcatFromSequence(Node& node) {

@@ -4,10 +4,12 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "frontends/onnx/held_diagnostics.h"
 #include "frontends/onnx/node.h"
+#include "frontends/onnx/ops/control/failing_branch.h"
 #include "ir/base/check.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
@@ -17,6 +19,8 @@ namespace {
 
 using onnxpb::NodeProto;
 using State = Following::State;
+
+constexpr std::string_view kBranches[] = {"then_branch", "else_branch"};
 
 bool Intersects(const NameSet& a, const NameSet& b) {
   return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.contains(name); });
@@ -46,15 +50,11 @@ class DivergingIf {
     int index = 0;
     NameSet reads;
   };
-  // A value on whose type both branches agree.
-  struct Agreed {
-    std::string name;
-    Type type;
-  };
-
   void FindDependents();
   absl::Status ImportOthers();
   absl::StatusOr<bool> FillBranches(Operation& op);
+  absl::Status TryInBranch(size_t branch, absl::FunctionRef<absl::Status()> import);
+  Type Agreement(const std::string& name) const;
   absl::Status ImportIntoBranches(const Dependent& dependent);
   absl::Status Pull(const Dependent& dependent);
   void Note(const NodeProto& proto);
@@ -72,8 +72,9 @@ class DivergingIf {
   std::vector<Dependent> outside_;     // dependents that are no parts so far, in order
   std::array<Scope, 2> scopes_;        // of the branches
   std::array<std::optional<OpBuilder>, 2> builders_;
-  NameSet differing_;
-  std::vector<Agreed> agreed_;
+  std::array<std::optional<BranchFailure>, 2> failures_;
+  std::vector<std::string> defined_;  // names that the branches have
+  NameSet differing_;                 // those of them on whose types the branches do not agree
 };
 
 void DivergingIf::FindDependents() {
@@ -111,25 +112,54 @@ absl::Status DivergingIf::ImportOthers() {
   return absl::OkStatus();
 }
 
-// Says for each output of a node, which both branches have, whether they agree on its type.
-void DivergingIf::Note(const NodeProto& proto) {
-  for (const std::string& name : proto.output()) {
-    const auto a = scopes_[0].values.find(name), b = scopes_[1].values.find(name);
-    if (a == scopes_[0].values.end() || b == scopes_[1].values.end()) continue;
-    const Type joined = JoinTypes(a->second.type(), b->second.type());
-    if (joined && joined.is_tensor()) {
-      agreed_.push_back({name, joined});
-    } else {
-      differing_.insert(name);
-    }
+// The type on which both branches agree; null if there is none. A branch that fails agrees with the
+// other one.
+Type DivergingIf::Agreement(const std::string& name) const {
+  Type types[2];
+  for (size_t r = 0; r < 2; ++r) {
+    if (failures_[r]) continue;
+    const auto found = scopes_[r].values.find(name);
+    if (found == scopes_[r].values.end()) return Type();
+    types[r] = found->second.type();
   }
+  if (failures_[0] || failures_[1]) types[failures_[0] ? 0 : 1] = types[failures_[0] ? 1 : 0];
+  const Type joined = types[0] ? JoinTypes(types[0], types[1]) : Type();
+  return joined && joined.is_tensor() ? joined : Type();
+}
+
+// Notes the outputs of a node that the branches have.
+void DivergingIf::Note(const NodeProto& proto) {
+  const Scope& scope = scopes_[failures_[0] ? 1 : 0];
+  for (const std::string& name : proto.output()) {
+    if (!scope.values.contains(name)) continue;
+    defined_.push_back(name);
+    if (!Agreement(name)) differing_.insert(name);
+  }
+}
+
+// Imports something into a branch, unless that fails already. An error counts if the other branch
+// fails, too.
+absl::Status DivergingIf::TryInBranch(size_t branch, absl::FunctionRef<absl::Status()> import) {
+  if (failures_[branch]) return absl::OkStatus();
+  if (failures_[1 - branch]) return import();
+  TENON_ASSIGN_OR_RETURN(failures_[branch], TryBranch(importer_, *scopes_[branch].block, import));
+  if (!failures_[branch]) return absl::OkStatus();
+  scopes_[branch].values.clear();
+  scopes_[branch].last_weight = nullptr;
+  builders_[branch]->SetInsertionPointToEnd(scopes_[branch].block);
+  differing_.clear();
+  for (const std::string& name : defined_) {
+    if (!Agreement(name)) differing_.insert(name);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status DivergingIf::ImportIntoBranches(const Dependent& dependent) {
   TENON_RETURN_IF_ERROR(importer_.CountRepeats(1, node_.location()));
   for (size_t r = 0; r < 2; ++r) {
-    TENON_RETURN_IF_ERROR(
-        importer_.ImportNode(proto(dependent), scopes_[r], *builders_[r], frame_, nullptr));
+    TENON_RETURN_IF_ERROR(TryInBranch(r, [&] {
+      return importer_.ImportNode(proto(dependent), scopes_[r], *builders_[r], frame_, nullptr);
+    }));
   }
   Note(proto(dependent));
   return absl::OkStatus();
@@ -155,20 +185,23 @@ absl::Status DivergingIf::Pull(const Dependent& dependent) {
 
 // False if the If cannot be imported in this way.
 absl::StatusOr<bool> DivergingIf::FillBranches(Operation& op) {
-  const char* const names[] = {"then_branch", "else_branch"};
   for (unsigned r = 0; r < 2; ++r) {
     Scope& scope = scopes_[r];
     scope.parent = &scope_;
     scope.used = scope_.used;
     scope.block = op.region(r).AddBlock();
     builders_[r] = OpBuilder::AtEnd(node_.context(), scope.block);
-    TENON_ASSIGN_OR_RETURN(const onnxpb::GraphProto* graph, node_.Graph(names[r]));
-    TENON_ASSIGN_OR_RETURN(const std::vector<Value> values,
-                           node_.ImportGraph(*graph, {}, *builders_[r]));
-    for (int i = 0; i < node_.num_outputs(); ++i) {
-      const std::string& name = node_.proto().output(i);
-      if (!name.empty()) scope.values.insert_or_assign(name, values[static_cast<size_t>(i)]);
-    }
+    TENON_ASSIGN_OR_RETURN(const onnxpb::GraphProto* graph, node_.Graph(kBranches[r]));
+    const auto import = [&]() -> absl::Status {
+      TENON_ASSIGN_OR_RETURN(const std::vector<Value> values,
+                             node_.ImportGraph(*graph, {}, *builders_[r]));
+      for (int i = 0; i < node_.num_outputs(); ++i) {
+        const std::string& name = node_.proto().output(i);
+        if (!name.empty()) scope.values.insert_or_assign(name, values[static_cast<size_t>(i)]);
+      }
+      return absl::OkStatus();
+    };
+    TENON_RETURN_IF_ERROR(TryInBranch(r, import));
   }
   Note(node_.proto());
   for (Dependent& dependent : dependents_) {
@@ -192,12 +225,26 @@ absl::Status DivergingIf::Finish(Operation& op) {
       read.insert(dependent.reads.begin(), dependent.reads.end());
     }
   }
-  std::erase_if(agreed_, [&](const Agreed& value) { return !read.contains(value.name); });
+  std::vector<std::string> names;
+  for (const std::string& name : defined_) {
+    if (read.contains(name)) names.push_back(name);
+  }
   std::vector<Type> types;
+  for (const std::string& name : names) types.push_back(Agreement(name));
   std::vector<Value> yielded[2];
-  for (const Agreed& value : agreed_) {
-    types.push_back(value.type);
-    for (size_t r = 0; r < 2; ++r) yielded[r].push_back(scopes_[r].values.at(value.name));
+  for (size_t r = 0; r < 2; ++r) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      Value& value = yielded[r].emplace_back();
+      if (!failures_[r]) {
+        value = scopes_[r].values.at(names[i]);
+      } else {
+        TENON_ASSIGN_OR_RETURN(value,
+                               FailInstead(importer_, *builders_[r], *failures_[r], types[i]));
+      }
+    }
+    if (failures_[r]) {
+      RemarkFailure(node_.context(), node_.location(), kBranches[r], *failures_[r]);
+    }
   }
   TENON_ASSIGN_OR_RETURN(
       ctl::IfOp made,
@@ -208,9 +255,9 @@ absl::Status DivergingIf::Finish(Operation& op) {
     made->region(r).TakeBody(op.region(r));
   }
   importer_.Register(made.op());
-  for (unsigned i = 0; i < agreed_.size(); ++i) {
-    scope_.values.insert_or_assign(agreed_[i].name, made->result(i));
-    importer_.CheckDeclared(scope_, agreed_[i].name, made->result(i).type(), node_.location());
+  for (unsigned i = 0; i < names.size(); ++i) {
+    scope_.values.insert_or_assign(names[i], made->result(i));
+    importer_.CheckDeclared(scope_, names[i], made->result(i).type(), node_.location());
   }
   NameSet waiting;
   for (const Dependent& dependent : outside_) AddOutputs(proto(dependent), waiting);
@@ -218,7 +265,7 @@ absl::Status DivergingIf::Finish(Operation& op) {
     State& state = following_.states[static_cast<size_t>(index)];
     const auto& outputs = following_.nodes[index].output();
     const bool in_branches = std::any_of(outputs.begin(), outputs.end(), [&](const auto& name) {
-      return scopes_[0].values.contains(name) && !waiting.contains(name);
+      return scopes_[failures_[0] ? 1 : 0].values.contains(name) && !waiting.contains(name);
     });
     if (state == State::kWaiting && in_branches) state = State::kImported;
   }

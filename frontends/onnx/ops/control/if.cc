@@ -1,10 +1,12 @@
 // If: one of two graphs.
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/ops/containers/sequence_formula.h"
+#include "frontends/onnx/ops/control/failing_branch.h"
 #include "ir/base/check.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
@@ -87,6 +89,41 @@ absl::StatusOr<std::vector<Value>> Tensors(Node& node, OpBuilder& builder,
   return tensors;
 }
 
+// Imports both graphs. One of them may be wrong: a run that takes it fails.
+absl::Status FillBranches(Node& node, ctl::IfOp op, std::array<const GraphProto*, 2> graphs,
+                          std::span<std::vector<Value>, 2> values) {
+  GraphImporter& importer = node.importer();
+  const auto count = static_cast<size_t>(node.num_outputs());
+  std::array<std::optional<OpBuilder>, 2> builders;
+  std::array<std::optional<BranchFailure>, 2> failures;
+  for (unsigned r = 0; r < 2; ++r) {
+    Block* const block = op->region(r).AddBlock();
+    builders[r] = OpBuilder::AtEnd(node.context(), block);
+    const auto import = [&]() -> absl::Status {
+      TENON_ASSIGN_OR_RETURN(values[r], node.ImportGraph(*graphs[r], {}, *builders[r]));
+      return absl::OkStatus();
+    };
+    TENON_ASSIGN_OR_RETURN(failures[r], TryBranch(importer, *block, import));
+    values[r].resize(count);
+  }
+  for (unsigned r = 0; r < 2; ++r) {
+    if (!failures[r]) continue;
+    for (size_t i = 0; i < count; ++i) {
+      const Value other = values[1 - r][i];
+      // Without a tensor to stand for, the error counts.
+      if (!other || !other.type().is_tensor()) {
+        return importer.Error(failures[r]->location, failures[r]->message);
+      }
+      builders[r]->SetInsertionPointToEnd(&op->region(r).front());
+      TENON_ASSIGN_OR_RETURN(values[r][i],
+                             FailInstead(importer, *builders[r], *failures[r], other.type()));
+    }
+    RemarkFailure(node.context(), node.location(), r == 0 ? "then_branch" : "else_branch",
+                  *failures[r]);
+  }
+  return absl::OkStatus();
+}
+
 // The same branches under an op with another number of results.
 absl::StatusOr<ctl::IfOp> WithResults(Node& node, ctl::IfOp op, size_t count) {
   const std::vector<Type> unknown(count, Type::Opaque(node.context(), "!onnx.any"));
@@ -132,6 +169,10 @@ absl::Status ImportIf(Node& node) {
       return node.Error(fmt::format("graph \"{}\" of If has {} outputs, expected {}", graph->name(),
                                     graph->output_size(), node.num_outputs()));
     }
+    if (graph->input_size() > 0) {
+      return node.Error(fmt::format("graph \"{}\" has {} inputs, expected 0", graph->name(),
+                                    graph->input_size()));
+    }
   }
   if (const std::optional<bool> known = KnownCondition(node)) {
     return InlineBranch(node, *known ? *then_graph : *else_graph);
@@ -142,12 +183,7 @@ absl::Status ImportIf(Node& node) {
   TENON_ASSIGN_OR_RETURN(ctl::IfOp op, ctl::IfOp::Create(node.builder(), node.location(), condition,
                                                          std::span<const Type>(unknown)));
   std::vector<Value> values[2];
-  const GraphProto* graphs[] = {then_graph, else_graph};
-  for (unsigned r = 0; r < 2; ++r) {
-    OpBuilder builder = OpBuilder::AtEnd(node.context(), op->region(r).AddBlock());
-    TENON_ASSIGN_OR_RETURN(values[r], node.ImportGraph(*graphs[r], {}, builder));
-    values[r].resize(unknown.size());
-  }
+  TENON_RETURN_IF_ERROR(FillBranches(node, op, {then_graph, else_graph}, values));
   TENON_ASSIGN_OR_RETURN(const Containers containers, JoinBranches(node, values[0], values[1]));
   std::vector<std::string> names;
   for (unsigned r = 0; r < 2; ++r) {
