@@ -1,6 +1,7 @@
 // simplify-cfg: fewer blocks and fewer block arguments. Jumps whose condition is known lose it,
 // blocks that only pass values on are skipped, a block is joined with its only predecessor, and
 // arguments go that nothing reads or that always get one value.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -69,7 +70,9 @@ class CfgSimplifier {
           taken = *known != 0 ? 0 : 1;
         }
       }
-      if (cond.true_dest() == cond.false_dest() && cond.true_args() == cond.false_args()) taken = 0;
+      if (cond.true_dest() == cond.false_dest() &&
+          std::ranges::equal(cond.true_args(), cond.false_args()))
+        taken = 0;
       if (taken) {
         JumpInstead(block, last->successor(*taken), Passed(*last, *taken));
         context_.statistics->Add("conditions-known");

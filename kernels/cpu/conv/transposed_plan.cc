@@ -14,7 +14,7 @@ constexpr int64_t kMostGathered = 224;     // pixels of a block
 constexpr int64_t kPixelLine = 64 / sizeof(float);
 // Pixels at multiples of this fall into one set of the first-level cache: see TiledPlan.
 constexpr int64_t kPixelPage = 4096 / sizeof(float);
-constexpr auto kFloatBytes = static_cast<int64_t>(sizeof(float));
+constexpr auto kFloatSize = static_cast<int64_t>(sizeof(float));
 
 // Of the input that a block reads, with its weights in the second-level cache.
 int64_t TransposedBlockBytes() { return ActiveCaches().second_bytes / 4; }
@@ -165,13 +165,13 @@ void TransposedPlan::ChooseBlocks(int64_t threads, int64_t max_group) {
       result = std::max(result, phase.call.out_step);
     }
     block =
-        std::clamp<int64_t>(TransposedBlockBytes() / (std::max<int64_t>(window, 1) * kFloatBytes),
+        std::clamp<int64_t>(TransposedBlockBytes() / (std::max<int64_t>(window, 1) * kFloatSize),
                             kLeastPhasePixels, kMostGathered);
     block = CeilDiv(std::min(block, most), 2 * max_group) * 2 * max_group;
     blocks_per_image = 1;
     splits = std::min(wanted, units);
-    gathered_out = kCopyAt + CeilDiv(block * window * kFloatBytes, 64) * 64;
-    slot_bytes = gathered_out + CeilDiv(block * result * kFloatBytes, 64) * 64;
+    gathered_out = kCopyAt + CeilDiv(block * window * kFloatSize, 64) * 64;
+    slot_bytes = gathered_out + CeilDiv(block * result * kFloatSize, 64) * 64;
     return;
   }
   int64_t total = 1, most_columns = 1;
@@ -179,7 +179,7 @@ void TransposedPlan::ChooseBlocks(int64_t threads, int64_t max_group) {
   for (const AxisPhase& phase : column_phases) most_columns = std::max(most_columns, phase.count);
   const int64_t around = rows_before + rows_behind;
   const int64_t least = CeilDiv(kLeastPhasePixels, most_columns);
-  block = std::max(TransposedBlockBytes() / (width * channels * kFloatBytes) - around, least);
+  block = std::max(TransposedBlockBytes() / (width * channels * kFloatSize) - around, least);
   if (threads > 1 && source == TransposedSource::kImage) {
     block = std::min(block, std::max(least, CeilDiv(total * batch, 4 * wanted)));
   }
@@ -188,7 +188,7 @@ void TransposedPlan::ChooseBlocks(int64_t threads, int64_t max_group) {
   blocks_per_image = CeilDiv(total, block);
   splits = std::clamp<int64_t>(CeilDiv(wanted, batch * blocks_per_image), 1, units);
   if (source == TransposedSource::kPadded) {
-    slot_bytes = kCopyAt + CeilDiv((block + around) * width * pixel * kFloatBytes, 64) * 64;
+    slot_bytes = kCopyAt + CeilDiv((block + around) * width * pixel * kFloatSize, 64) * 64;
   }
 }
 
