@@ -110,6 +110,7 @@ constexpr CountedOp kProducts[] = {
     {"fused.transformer_layer", TransformerLayerFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
+    {"q.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},
     {"fused.conv_transpose", ConvTransposeFlops},
     {"fused.attention", FusedAttentionFlops},

@@ -156,6 +156,7 @@ constexpr CountedOp kCounted[] = {
     {"fused.transformer_layer", LayerFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
+    {"q.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},
     {"fused.conv_transpose", ConvTransposeFlops},
     {"nn.attention", NnAttentionFlops},
