@@ -127,6 +127,7 @@ constexpr CountedOp kProducts[] = {
     {"fused.transformer_stack", TransformerStackFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
+    {"q.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},
     {"fused.conv_transpose", ConvTransposeFlops},
     {"fused.attention", FusedAttentionFlops},

@@ -123,6 +123,9 @@ class Planner {
   bool TransformerLayerOperands(uint16_t n, const Shape& shape);
   bool TransformerStackOperands(uint16_t n, const Shape& shape);
   bool QuantizedLinearOperands(uint16_t n, const Shape& shape);
+  bool QuantizedConvOperands(uint16_t n, const Shape& shape);
+  // Zero points (operands 2 and 3) have the types of what they belong to (operands 0 and 1).
+  void HintZeroPoints(uint16_t n);
   bool ReduceOperand(uint16_t n, const Shape& shape);
   bool AxisOperand(uint16_t n, const Shape& shape);
   bool NormOperands(uint16_t n, const Shape& shape);
@@ -135,6 +138,7 @@ class Planner {
   bool TriangleOperand(uint16_t n, const Shape& shape);
   bool EinsumOperands(uint16_t n, const Shape& shape);
   bool ConvOperands(uint16_t n, const Shape& shape);
+  bool ConvImages(uint16_t n, const Shape& shape);  // the images and the filters
   bool ConvTransposeOperands(uint16_t n, const Shape& shape);
   bool RotaryOperands(uint16_t n, const Shape& shape);
   bool AttentionOperands(uint16_t n, const Shape& shape);

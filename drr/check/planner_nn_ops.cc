@@ -125,8 +125,14 @@ bool Planner::QuantizedLinearOperands(uint16_t n, const Shape& shape) {
   Shape x = shape;
   x.back() = k;
   if (!Demand(node.operands[0][0], x) || !Demand(node.operands[1][0], {k, columns})) return false;
+  HintZeroPoints(n);
   const Edge *x_zero = Operand(n, 2), *w_zero = Operand(n, 3);
-  // Zero points have the type of what they belong to.
+  if (x_zero != nullptr && !Demand(*x_zero, {})) return false;
+  return w_zero == nullptr || Demand(*w_zero, Chance(0.5) ? Shape{columns} : Shape{});
+}
+
+void Planner::HintZeroPoints(uint16_t n) {
+  const Edge *x_zero = Operand(n, 2), *w_zero = Operand(n, 3);
   for (const auto& [of, zero] : {std::pair(Operand(n, 0), x_zero), {Operand(n, 1), w_zero}}) {
     DType dtype = Chance(0.5) ? DType::kU8 : DType::kI8;
     for (const Edge* edge : {zero, of}) {
@@ -137,8 +143,6 @@ bool Planner::QuantizedLinearOperands(uint16_t n, const Shape& shape) {
     for (const Edge* edge : {zero, of})
       if (edge != nullptr) dtype_hints_.emplace(Through(*edge).node, dtype);
   }
-  if (x_zero != nullptr && !Demand(*x_zero, {})) return false;
-  return w_zero == nullptr || Demand(*w_zero, Chance(0.5) ? Shape{columns} : Shape{});
 }
 
 bool Planner::ReduceOperand(uint16_t n, const Shape& shape) {
@@ -230,6 +234,26 @@ bool Planner::GatedOperands(uint16_t n, const Shape& shape) {
 }
 
 bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
+  if (!ConvImages(n, shape)) return false;
+  if (const Edge* bias = Operand(n, 2); bias != nullptr && !Demand(*bias, {shape[1]})) return false;
+  const Edge* residual = Operand(n, 3);
+  return residual == nullptr || Demand(*residual, shape);
+}
+
+bool Planner::QuantizedConvOperands(uint16_t n, const Shape& shape) {
+  if (!ConvImages(n, shape)) return false;
+  HintZeroPoints(n);
+  for (const size_t number : {size_t{2}, size_t{3}, size_t{6}}) {
+    if (const Edge* edge = Operand(n, number); edge != nullptr && !Demand(*edge, {})) return false;
+  }
+  for (const size_t row : {size_t{4}, size_t{5}}) {
+    const Edge* edge = Operand(n, row);
+    if (edge != nullptr && !Demand(*edge, {shape[1]})) return false;
+  }
+  return true;
+}
+
+bool Planner::ConvImages(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   const int rank = static_cast<int>(shape.size());
   if (rank < 3 || rank > 4) return false;
@@ -255,10 +279,7 @@ bool Planner::ConvOperands(uint16_t n, const Shape& shape) {
     x.push_back(Number(in));
     w.push_back(Number(kernel));
   }
-  if (!Demand(node.operands[0][0], x) || !Demand(node.operands[1][0], w)) return false;
-  if (const Edge* bias = Operand(n, 2); bias != nullptr && !Demand(*bias, {shape[1]})) return false;
-  const Edge* residual = Operand(n, 3);
-  return residual == nullptr || Demand(*residual, shape);
+  return Demand(node.operands[0][0], x) && Demand(node.operands[1][0], w);
 }
 
 bool Planner::ConvTransposeOperands(uint16_t n, const Shape& shape) {

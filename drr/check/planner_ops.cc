@@ -62,6 +62,7 @@ bool Planner::DemandOp(uint16_t n, const Shape& shape) {
       {"nn.log_softmax", &Planner::AxisOperand},
       {"nn.rms_norm", &Planner::NormOperands},
       {"nn.softmax", &Planner::AxisOperand},
+      {"q.conv", &Planner::QuantizedConvOperands},
       {"q.linear", &Planner::QuantizedLinearOperands},
       {"ten.cast", &Planner::SameOperand},
       {"ten.concat", &Planner::ConcatOperands},

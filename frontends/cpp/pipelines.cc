@@ -17,14 +17,21 @@ namespace {
 // macro, for literals are joined before there are values.
 #define TENON_LOWERING_FOLDS "constant-fold{max-bytes=16777216}"
 
+// Constants are evaluated, except filters of bytes, of which rules make products of bytes; then the
+// numbers that those rules leave.
+#define TENON_BYTES_FOLD "constant-fold{keep-bytes=true}"
+#define TENON_BYTES_RULES                                                        \
+  TENON_BYTES_FOLD ",cse,fuse{rules=quantized,quantized_conv}," TENON_BYTES_FOLD \
+                   ",canonicalize,fuse{rules=requantized}"
+
 constexpr StandardPipeline kPipelines[] = {
     {"O0", "only what running needs: types and shapes", "infer-shapes"},
     {"O1", "the same program in normal form, without repeats and unused parts",
      "infer-shapes,simplify-control,expand-einsum,canonicalize,sink-expands,canonicalize-splits,"
      "canonicalize,cse,dce"},
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
-     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
-     "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
+     "infer-shapes,canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,expand-einsum,"
+     "sink-expands,canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
      "propagate-layout,"
@@ -33,8 +40,8 @@ constexpr StandardPipeline kPipelines[] = {
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"O3", "O2 over calls and loops, then fusion once more on what became visible",
      "inline,symbol-dce,infer-shapes,sccp,simplify-cfg,"
-     "canonicalize,constant-fold,simplify-control,infer-shapes,expand-einsum,"
-     "sink-expands,canonicalize-splits,canonicalize,constant-fold,cse,"
+     "canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,expand-einsum,"
+     "sink-expands,canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,propagate-layout,"
@@ -51,15 +58,15 @@ constexpr StandardPipeline kPipelines[] = {
      "canonicalize,cse,dce"},
     // Without what only a kernel of ours gains from: layouts, groups, expanded operations.
     {"onnx-O2", "O2 for an ONNX model: channels first, and no operations of one kernel only",
-     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
-     "canonicalize-splits,canonicalize,constant-fold,cse,"
+     "infer-shapes,canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,sink-expands,"
+     "canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,dce"},
     {"onnx-O3", "O3 for an ONNX model: O2, then fusion once more",
-     "infer-shapes,canonicalize,constant-fold,simplify-control,infer-shapes,sink-expands,"
-     "canonicalize-splits,canonicalize,constant-fold,cse,"
+     "infer-shapes,canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,sink-expands,"
+     "canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,constant-fold,cse,fuse,classify-masks,"

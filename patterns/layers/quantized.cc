@@ -3,53 +3,10 @@
 
 #include "ir/core/attribute.h"
 #include "ir/core/operation.h"
-#include "patterns/facts/numbers.h"
-#include "patterns/prelude.h"
+#include "patterns/layers/quantized_parts.h"
 
 namespace tenon::pattern {
 namespace {
-
-// The negated offset is a number that the bytes have.
-Condition IsZeroPoint(const Attr<float>& offset, DType dtype) {
-  const int least = dtype == DType::kU8 ? -255 : -127, most = dtype == DType::kU8 ? 0 : 128;
-  return If("the zero point is a byte",
-            offset == FloorOf(offset) && offset <= most && offset >= least);
-}
-
-// Bytes as numbers, (bytes + offset) * scale, in the ways that they are written when some of it is
-// nothing.
-struct Bytes {
-  Bytes(const char* name, const char* offset_name, const char* scale_name, DType type,
-        bool is_constant)
-      : bytes(is_constant ? Const(name) : Val(name)),
-        offset(offset_name),
-        scale(scale_name),
-        dtype(type) {}
-
-  Condition Holds() const { return DTypeIs(bytes, dtype) && IsZeroPoint(offset, dtype); }
-  Val Zero() const { return Cast(Splat(-Term(offset)), {.to = dtype}); }
-
-  Val bytes;
-  Attr<float> offset, scale;
-  DType dtype;
-  Val numbers = Cast(bytes, {.to = DType::kF32});
-  Val sum = Add(numbers, Splat(offset));
-  Val centred = AnyOf(sum, numbers.Let(offset, 0.0f));
-  Val product = Mul(centred, Splat(scale));
-  Val scaled = AnyOf(product, centred.Let(scale, 1.0f));
-};
-
-// The product of two scales; none where f32 does not have it as it has both.
-Term ProductOfScales(const Term& x, const Term& w) { return HeldProduct(DType::kF32, x, w); }
-
-Term FiniteScale(const Attr<float>& x) { return ProductOfScales(x, 1.0); }
-
-// The same of the scales of all columns.
-Condition HasProducts(const Val& scales, const Attr<float>& x) {
-  return If("f32 holds the products of the scales as normal numbers",
-            And(Exists(ProductOfScales(SmallestSize(scales), x)),
-                Exists(ProductOfScales(LargestSize(scales), x))));
-}
 
 // For the names of rules.
 std::string Types(DType x, DType w) { return fmt::format("-{}-{}", Name(x), Name(w)); }

@@ -78,6 +78,45 @@ Case FusedConv(Random& random) {
   return ConvCase(random, attrs, true);
 }
 
+// The shapes and attributes of a convolution of floats, with bytes.
+Case QConv(Random& random) {
+  const DType x_type = random.Chance(70) ? DType::kU8 : DType::kI8;
+  const DType w_type = random.Chance(70) ? DType::kI8 : DType::kU8;
+  constexpr DType kResults[] = {DType::kI32, DType::kF32, DType::kI8, DType::kU8, DType::kU8};
+  const DType to = kResults[random.Int(0, 4)];
+  q::ConvAttrs attrs;
+  attrs.to = to;
+  const Case floats = ConvCase(random, attrs, false);
+  const Shape x = floats.inputs[0].shape, w = floats.inputs[1].shape;
+  const bool is_byte = to == DType::kI8 || to == DType::kU8;
+  Tensor x_zero = random.Bytes(x_type, random.Chance(50) ? Shape{} : Shape{1});
+  Tensor w_zero = random.Bytes(w_type, random.Chance(50) ? Shape{} : Shape{w[0]});
+  if (random.Chance(40)) *x_zero.data<uint8_t>() = 0;
+  if (random.Chance(60)) std::fill_n(w_zero.data<uint8_t>(), w_zero.numel(), uint8_t{0});
+  // The zero point of unsigned numbers that are signed ones in disguise.
+  if (w_type == DType::kU8 && random.Chance(50)) {
+    std::fill_n(w_zero.data<uint8_t>(), w_zero.numel(), uint8_t{128});
+  }
+  Tensor bias, scale, out_zero;
+  if (random.Chance(60)) {
+    bias = Tensor(DType::kI32, {w[0]});
+    for (int64_t i = 0; i < w[0]; ++i) {
+      bias.data<int32_t>()[i] = static_cast<int32_t>(random.Int(-3000, 3000));
+    }
+  }
+  if (is_byte) {
+    scale = random.Floats(random.Chance(50) ? Shape{} : Shape{w[0]}, 0.0001f, 0.02f);
+    // Sums that lie halfway between two integers.
+    if (random.Chance(30)) std::fill_n(scale.data<float>(), scale.numel(), 0.03125f);
+    if (random.Chance(70)) out_zero = random.Bytes(to, {});
+  }
+  std::vector<size_t> constant;
+  if (random.Chance(90)) constant = {1, 3};
+  return Make(
+      {random.Bytes(x_type, x), random.Bytes(w_type, w), x_zero, w_zero, bias, scale, out_zero},
+      {Tensor(to, floats.outputs[0].shape)}, floats.attrs, constant);
+}
+
 // Transposed convolutions over 1 to 3 axes: windows smaller, as large as and larger than the steps,
 // with gaps, images of single pixels, and rows too short for a group of pixels.
 template <typename Attrs>
@@ -162,10 +201,15 @@ Generator Pool() {
       out.push_back(count);
     }
     attrs.pads.insert(attrs.pads.end(), ends.begin(), ends.end());
-    if (random.Chance(50)) {
+    const bool has_bytes = std::is_same_v<Attrs, nn::MaxPoolAttrs> && random.Chance(34);
+    if (random.Chance(has_bytes ? 95 : 50)) {
       attrs.layout = decltype(attrs.layout)::kNhwc;
       std::rotate(x.begin() + 1, x.begin() + 2, x.end());
       std::rotate(out.begin() + 1, out.begin() + 2, out.end());
+    }
+    if (has_bytes) {
+      const DType dtype = random.Chance(50) ? DType::kU8 : DType::kI8;
+      return Make({random.Bytes(dtype, x)}, {Tensor(dtype, out)}, MakeAttrs(attrs));
     }
     return Make({random.Floats(x)}, {F32(out)}, MakeAttrs(attrs));
   };
@@ -217,6 +261,7 @@ GeneratorsByOp ConvCases() {
       {"nn.conv", Conv},
       {"nn.conv_transpose", ConvTranspose},
       {"nn.max_pool", Pool<nn::MaxPoolAttrs>()},
+      {"q.conv", QConv},
       {"ten.resize", Resize},
   };
 }

@@ -10,6 +10,7 @@
 #include "ir/core/constants/constant.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/dialect/calls_and_jumps.h"
+#include "ir/dialect/ten_ops.h"
 #include "pass/rewrite_step.h"
 #include "transforms/passes.h"
 
@@ -36,9 +37,20 @@ int64_t BytesOf(Type type) {
   return __builtin_mul_overflow(type.num_elements(), size, &bytes) ? -1 : bytes;
 }
 
+// Weights of bytes on the way to numbers: those that have more than one axis, as scales and zero
+// points do not.
+bool IsFloatOfBytes(const Operation& op) {
+  if (op.id() != ten::CastOp::kId) return false;
+  const Type from = op.operand(0).type(), to = op.result(0).type();
+  if (!from.is_tensor() || !IsFloat(to.dtype())) return false;
+  return (from.dtype() == DType::kI8 || from.dtype() == DType::kU8) &&
+         std::ranges::count_if(from.dims(), [](DimExpr d) { return !d.is_constant(1); }) > 1;
+}
+
 class ConstantFold : public Pass {
  public:
-  explicit ConstantFold(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  ConstantFold(int64_t max_bytes, bool keep_bytes)
+      : max_bytes_(max_bytes), keep_bytes_(keep_bytes) {}
 
   absl::StatusOr<PassResult> Run(Operation* function, PassContext& context) override {
     // Operands before users: only the visited op and its dead operands are erased.
@@ -64,6 +76,7 @@ class ConstantFold : public Pass {
 
   absl::StatusOr<bool> Visit(Operation* op, PassContext& context) const {
     if (!CanBeEvaluated(*op) || !op->has_uses()) return false;
+    if (keep_bytes_ && IsFloatOfBytes(*op)) return false;
     absl::InlinedVector<Attribute, 6> constants;
     bool all = true;
     for (OpOperand& operand : op->operands()) {
@@ -183,6 +196,7 @@ class ConstantFold : public Pass {
   }
 
   int64_t max_bytes_;
+  bool keep_bytes_;
 };
 
 }  // namespace
@@ -194,9 +208,11 @@ PassInfo ConstantFoldPassInfo() {
   info.options = {
       {"max-bytes", PassOption::Type::kCount, "65536",
        "largest result to make, unless it takes no more room than the constants it frees or only "
-       "leads to smaller ones"}};
+       "leads to smaller ones"},
+      {"keep-bytes", PassOption::Type::kBool, "false",
+       "leave matrices and filters of bytes as they are, for rules that compute with bytes"}};
   info.create = [](const PassOptionValues& values) {
-    return std::make_unique<ConstantFold>(values.GetInt("max-bytes"));
+    return std::make_unique<ConstantFold>(values.GetInt("max-bytes"), values.GetBool("keep-bytes"));
   };
   return info;
 }

@@ -15,6 +15,7 @@
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/shapes/infer_helpers.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/movement/image_axes.h"
@@ -33,7 +34,7 @@ struct Twin {
 };
 
 bool IsImageOp(const Operation& op) {
-  return op.id() == nn::ConvOp::kId || op.id() == fused::ConvOp::kId ||
+  return op.id() == nn::ConvOp::kId || op.id() == fused::ConvOp::kId || op.id() == q::ConvOp::kId ||
          op.id() == nn::ConvTransposeOp::kId || op.id() == fused::ConvTransposeOp::kId ||
          op.id() == nn::MaxPoolOp::kId || op.id() == nn::AveragePoolOp::kId;
 }

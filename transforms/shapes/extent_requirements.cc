@@ -34,6 +34,8 @@ class Demands {
         return;
       case nn::ConvOp::kId:
         return Window<nn::ConvOp>();
+      case q::ConvOp::kId:
+        return Window<q::ConvOp>();
       case fused::ConvOp::kId:
         return Window<fused::ConvOp>();
       case fused::EmbeddingOp::kId:

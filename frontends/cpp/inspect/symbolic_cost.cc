@@ -172,6 +172,7 @@ constexpr CountedOp kCounted[] = {
     {"fused.transformer_stack", StackFlops},
     {"nn.conv", ConvFlops},
     {"fused.conv", ConvFlops},
+    {"q.conv", ConvFlops},
     {"nn.conv_transpose", ConvTransposeFlops},
     {"fused.conv_transpose", ConvTransposeFlops},
     {"nn.attention", NnAttentionFlops},

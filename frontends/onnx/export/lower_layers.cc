@@ -3,8 +3,10 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
+#include "frontends/onnx/file/tensor.h"
 #include "frontends/onnx/onnx.pb.h"
 #include "ir/dialect/nn_ops.h"
+#include "ir/dialect/q_ops.h"
 
 namespace tenon::onnx {
 namespace {
@@ -70,6 +72,35 @@ void Conv(Lowering& l, const nn::ConvOp& op) {
   Lowering::Attrs made = WindowAttrs(l, attrs);
   made.emplace_back("group", l.Int(attrs.group));
   ImageNode(l, "Conv", attrs.layout, made);
+}
+
+// Sums by ConvInteger, bytes by QLinearConv, whose scales are those of the result.
+void QuantizedConv(Lowering& l, const q::ConvOp& op) {
+  const auto attrs = op.attrs();
+  Lowering::Attrs made = WindowAttrs(l, attrs);
+  made.emplace_back("group", l.Int(attrs.group));
+  Value x = op.x();
+  if (!x.type().is_tensor()) return l.Fail("its rank is not known");
+  const int64_t rank = x.type().rank();
+  const bool channels_last = attrs.layout == "nhwc";
+  if (channels_last) x = l.Transpose(x, ChannelsFirst(rank));
+  Value y;
+  if (op.scale()) {
+    const Value one = l.Scalar(DType::kF32, 1);
+    const Value zero = op.out_zero() ? op.out_zero() : l.Scalar(attrs.to, 0);
+    std::vector<Value> inputs = {x, one, op.x_zero(), op.w(), op.scale(), op.w_zero(), one, zero};
+    if (op.bias()) inputs.push_back(op.bias());
+    y = l.Node("QLinearConv", inputs, made);
+  } else {
+    y = l.Node("ConvInteger", {x, op.w(), op.x_zero(), op.w_zero()}, made);
+    if (op.bias()) {
+      std::vector<int64_t> along(static_cast<size_t>(rank), 1);
+      along[1] = -1;
+      y = l.Node("Add", {y, l.Node("Reshape", {op.bias(), l.Ints(along)})});
+    }
+    if (attrs.to == DType::kF32) y = l.Node("Cast", {y}, {{"to", l.Int(OnnxTypeOf(DType::kF32))}});
+  }
+  l.Done(channels_last ? l.Transpose(y, ChannelsLast(rank)) : y);
 }
 
 void ConvTranspose(Lowering& l, const nn::ConvTransposeOp& op) {
@@ -274,6 +305,9 @@ bool LowerLayer(Lowering& l) {
       return true;
     case nn::LogSoftmaxOp::kId:
       Axis(l, "LogSoftmax", nn::LogSoftmaxOp(&op).axis());
+      return true;
+    case q::ConvOp::kId:
+      QuantizedConv(l, q::ConvOp(&op));
       return true;
     case nn::ConvOp::kId:
       Conv(l, nn::ConvOp(&op));

@@ -9,7 +9,9 @@
 #include "frontends/onnx/ops/image_attributes.h"
 #include "frontends/onnx/ops/quantized_arithmetic.h"
 #include "ir/base/check.h"
+#include "ir/dialect/core_ops.h"
 #include "ir/dialect/nn_ops.h"
+#include "ir/dialect/q_ops.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
@@ -138,7 +140,31 @@ absl::Status ImportMatMulInteger(Node& node) {
   return f.Return(sum);
 }
 
-// The sums are those of a convolution in f32, rounded to the nearest integer.
+// A convolution as q.conv: of bytes with constant filters over one or two spatial axes, where there
+// are kernels. Null where it has another form. `to`: of the result, whose factors are `scale`.
+struct ByteConv {
+  Value x = {}, x_zero = {}, w = {}, w_zero = {}, bias = {}, scale = {}, out_zero = {};
+  DType to;
+};
+
+Value QuantizedConv(Formula& f, const ByteConv& c, const nn::ConvOp::Attrs& attrs) {
+  const Type x = c.x.type(), w = c.w.type();
+  const auto is_constant = [](Value v) { return !v || DefinedBy<core::ConstantOp>(v); };
+  if (!x.is_tensor() || x.rank() < 3 || x.rank() > 4) return Value();
+  if (!w.is_tensor() || !is_constant(c.w) || !is_constant(c.w_zero)) return Value();
+  if (c.w_zero && c.w_zero.type().rank() > 1) return Value();
+  const auto zero = [&](Value v, DType dtype) { return v ? v : f.Scalar(dtype, 0); };
+  return f.Make<q::ConvOp>(c.x, c.w, zero(c.x_zero, x.dtype()), zero(c.w_zero, w.dtype()), c.bias,
+                           c.scale, c.out_zero,
+                           q::ConvOp::Attrs{.to = c.to,
+                                            .strides = attrs.strides,
+                                            .pads = attrs.pads,
+                                            .dilations = attrs.dilations,
+                                            .group = attrs.group,
+                                            .auto_pad = attrs.auto_pad});
+}
+
+// Without q.conv, the sums are those of a convolution in f32, rounded to the nearest integer.
 absl::Status ImportConvInteger(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 4));
   TENON_RETURN_IF_ERROR(CheckBytes(node, {{0, 2}, {1, 3}}));
@@ -146,6 +172,12 @@ absl::Status ImportConvInteger(Node& node) {
   const Value w = node.input(1);
   TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));
   Formula f(node);
+  const ByteConv bytes = {.x = node.input(0),
+                          .x_zero = node.input(2),
+                          .w = w,
+                          .w_zero = node.input(3),
+                          .to = DType::kI32};
+  if (const Value sums = QuantizedConv(f, bytes, attrs)) return f.Return(sums);
   const Value x_zero = node.input(2) ? PerColumn(f, node.input(2)) : Value();
   const Value w_zero = node.input(3) ? PerIndex(f, node.input(3), 0, w.type().rank()) : Value();
   const Value sums = f.Make<nn::ConvOp>(Centred(f, node.input(0), x_zero, DType::kF32),
@@ -175,6 +207,16 @@ absl::Status ImportQLinearConv(Node& node) {
   const int64_t rank = w.type().rank();
   TENON_ASSIGN_OR_RETURN(const nn::ConvOp::Attrs attrs, ReadConv(node, w));
   Formula f(node);
+  const ByteConv bytes = {.x = node.input(0),
+                          .x_zero = node.input(2),
+                          .w = w,
+                          .w_zero = node.input(5),
+                          .bias = node.input(8),
+                          .scale = f.Div(f.Mul(PerColumn(f, node.input(1)), node.input(4)),
+                                         PerColumn(f, node.input(6))),
+                          .out_zero = node.input(7),
+                          .to = node.input(7).type().dtype()};
+  if (const Value y = QuantizedConv(f, bytes, attrs)) return f.Return(y);
   const Value x = Centred(f, node.input(0), PerColumn(f, node.input(2)), DType::kF32);
   const Value kernel = Centred(f, w, PerIndex(f, node.input(5), 0, rank), DType::kF32);
   const Value bias = node.input(8) ? f.Cast(node.input(8), DType::kF32) : Value();

@@ -49,7 +49,8 @@ constexpr std::string_view kNeverNegativeZero[] = {"ten.exp",
                                                    "fused.embedding",
                                                    "fused.skip_layer_norm",
                                                    "fused.skip_rms_norm",
-                                                   "q.linear"};
+                                                   "q.linear",
+                                                   "q.conv"};
 
 // They have no zero but those of their operands.
 constexpr std::string_view kMoves[] = {

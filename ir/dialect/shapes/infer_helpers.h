@@ -63,6 +63,10 @@ absl::Status CheckReduction(const InferContext& c, DType dtype);
 // Returns an error unless the operands of these groups have one element type. Absent ones pass.
 absl::Status CheckOneDType(const InferContext& c, std::initializer_list<int> groups);
 
+// Returns the extents of a convolution of operand 0, a ranked tensor, with operand 1. `bias` has a
+// number for each filter; it may be null.
+absl::StatusOr<DimVector> InferConvDims(const InferContext& c, Type bias);
+
 // Returns `dims` in the order of the attribute `perm`; an error unless that is a permutation.
 absl::StatusOr<DimVector> PermutedDims(const InferContext& c, std::span<const DimExpr> dims);
 

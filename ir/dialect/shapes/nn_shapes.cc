@@ -67,14 +67,13 @@ absl::Status CheckGroups(const InferContext& c, DimExpr extent, std::string_view
 
 }  // namespace
 
-absl::Status InferConv(const InferContext& c, ResultTypes& results) {
-  const Type x = c.operand(0), w = c.operand(1), bias = c.operand(2);
-  if (!x.is_tensor()) return SetResult(results, x);
+absl::StatusOr<DimVector> InferConvDims(const InferContext& c, Type bias) {
+  const Type x = c.operand(0), w = c.operand(1);
   TENON_ASSIGN_OR_RETURN(const ConvAttrs conv, InferConvAttrs(c));
   DimVector dims(x.rank(), DimExpr::Unknown(c.context));
   const ImageAxes axes = InferImageAxes(c, x.rank());
   dims[0] = x.dim(0);
-  if (!w.is_tensor()) return SetTensor(c, results, x.dtype(), dims);
+  if (!w.is_tensor()) return dims;
   if (ProvablyDifferent(x.dim(axes.channels), w.dim(1) * conv.group)) {
     return c.Error(fmt::format("x has {} channels, but w has {} for each of {} groups",
                                x.dim(axes.channels).text(), w.dim(1).text(), conv.group));
@@ -86,6 +85,13 @@ absl::Status InferConv(const InferContext& c, ResultTypes& results) {
     const int64_t axis = axes.spatial + i;
     TENON_ASSIGN_OR_RETURN(dims[axis], WindowExtent(c, conv.window, i, x.dim(axis), w.dim(2 + i)));
   }
+  return dims;
+}
+
+absl::Status InferConv(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0);
+  if (!x.is_tensor()) return SetResult(results, x);
+  TENON_ASSIGN_OR_RETURN(const DimVector dims, InferConvDims(c, c.operand(2)));
   if (c.segments.size() > 3) {
     // Kernels read an element for each of the result.
     const Type residual = c.operand(3);

@@ -69,4 +69,32 @@ absl::Status InferQuantizedLinear(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, dtype, dims);
 }
 
+absl::Status InferQuantizedConv(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), w = c.operand(1), scale = c.operand(5), out_zero = c.operand(6);
+  const DType dtype = TypeOfTo(c);
+  const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
+  if (!is_byte && dtype != DType::kI32 && dtype != DType::kF32) {
+    return c.Error("to must be i32, f32, i8 or ui8");
+  }
+  if (is_byte != bool(scale)) return c.Error("scale must be given for bytes, and for nothing else");
+  if (out_zero && out_zero.dtype() != dtype) {
+    return c.Error(fmt::format("out_zero has element type {}, expected {}, that of the result",
+                               Name(out_zero.dtype()), Name(dtype)));
+  }
+  TENON_RETURN_IF_ERROR(CheckZeroPoint(c, "x_zero", c.operand(2), x));
+  TENON_RETURN_IF_ERROR(CheckZeroPoint(c, "w_zero", c.operand(3), w));
+  TENON_RETURN_IF_ERROR(CheckOneElement(c, "x_zero", c.operand(2)));
+  TENON_RETURN_IF_ERROR(CheckOneElement(c, "out_zero", out_zero));
+  if (!x.is_tensor()) return SetResult(results, Type::Unranked(c.context, dtype));
+  TENON_ASSIGN_OR_RETURN(const DimVector dims, InferConvDims(c, c.operand(4)));
+  const DimExpr filters = w.is_tensor() ? w.dim(0) : DimExpr::Unknown(c.context);
+  if (!IsOneNumber(c.operand(3))) {
+    TENON_RETURN_IF_ERROR(CheckVector(c, "w_zero", c.operand(3), filters));
+  }
+  if (scale && !IsOneNumber(scale)) {
+    TENON_RETURN_IF_ERROR(CheckVector(c, "scale", scale, filters));
+  }
+  return SetTensor(c, results, dtype, dims);
+}
+
 }  // namespace tenon

@@ -165,6 +165,8 @@ absl::Status InferEncode(const InferContext& c, ResultTypes& results);
 absl::Status InferDecode(const InferContext& c, ResultTypes& results);
 // q.linear: the shape that fused.linear has, with the element type `to`, i32 or f32.
 absl::Status InferQuantizedLinear(const InferContext& c, ResultTypes& results);
+// q.conv: the shape that nn.conv has, with the element type `to`, i32, f32, i8 or ui8.
+absl::Status InferQuantizedConv(const InferContext& c, ResultTypes& results);
 
 // ---- fused
 // fused.expert_linear: [rows of `x`, columns of `w`]. `w` has rank 3: one matrix per expert.

@@ -4,12 +4,7 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-struct V : Avx512Integers {
-  static constexpr int kDepth = 2;
-  static Reg Dot(Reg a, Reg b, Reg sum) {
-    return Bits(_mm512_add_epi32(Ints(sum), _mm512_madd_epi16(Ints(a), Ints(b))));
-  }
-};
+using V = Avx512Pairs;
 
 }  // namespace
 }  // namespace tenon::kernels::cpu

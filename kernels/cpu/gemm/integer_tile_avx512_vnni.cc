@@ -4,12 +4,7 @@
 namespace tenon::kernels::cpu {
 namespace {
 
-struct V : Avx512Integers {
-  static constexpr int kDepth = 4;
-  static Reg Dot(Reg a, Reg b, Reg sum) {
-    return Bits(_mm512_dpbusd_epi32(Ints(sum), Ints(a), Ints(b)));
-  }
-};
+using V = Avx512Fours;
 
 }  // namespace
 }  // namespace tenon::kernels::cpu
