@@ -1,4 +1,4 @@
-#include "kernels/cpu/conv/bytes_plan.h"
+#include "kernels/cpu/conv/bytes/byte_conv_plan.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "kernels/cpu/conv/bytes_plan.h"
+#include "kernels/cpu/conv/bytes/byte_conv_plan.h"
 #include "kernels/cpu/gemm/integers.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"

@@ -1,6 +1,6 @@
 // The division of a convolution of bytes by cpu.q_conv, and its packed weights.
-#ifndef TENON_KERNELS_CPU_CONV_BYTES_PLAN_H_
-#define TENON_KERNELS_CPU_CONV_BYTES_PLAN_H_
+#ifndef TENON_KERNELS_CPU_CONV_BYTES_BYTE_CONV_PLAN_H_
+#define TENON_KERNELS_CPU_CONV_BYTES_BYTE_CONV_PLAN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -76,4 +76,4 @@ struct BytesPlan {
 
 }  // namespace tenon::kernels::cpu
 
-#endif  // TENON_KERNELS_CPU_CONV_BYTES_PLAN_H_
+#endif  // TENON_KERNELS_CPU_CONV_BYTES_BYTE_CONV_PLAN_H_
