@@ -127,12 +127,19 @@ class Sources:
     def pipelines(self):
         """Name -> text of the pipelines that frontends/cpp/pipelines.cc registers."""
         text = self.text("frontends/cpp/pipelines.cc")
-        folds = self.find("frontends/cpp/pipelines.cc", r'#define TENON_LOWERING_FOLDS "([^"]*)"').group(1)
+        macros = {}
+
+        def joined(pieces):
+            """Literals and macros, one after the other, as the preprocessor joins them."""
+            return "".join(macros[macro] if macro else piece for piece, macro in re.findall(r'"([^"]*)"|(TENON_\w+)', pieces))
+
+        for name, pieces in re.findall(r"^#define (TENON_\w+) ((?:.*\\\n)*.*)", text, re.M):
+            macros[name] = joined(pieces)
         body = self.find("frontends/cpp/pipelines.cc", r"kPipelines\[\] = \{(.*?)\n\};").group(1)
-        result = {}
-        for name, pieces in re.findall(r'\{"([\w-]+)",\s*"[^"]*",\s*((?:"[^"]*"|TENON_LOWERING_FOLDS|\s)+)\}', body):
-            pieces = re.findall(r'"([^"]*)"|(TENON_LOWERING_FOLDS)', pieces)
-            result[name] = "".join(folds if macro else piece for piece, macro in pieces)
+        result = {
+            name: joined(pieces)
+            for name, pieces in re.findall(r'\{"([\w-]+)",\s*"[^"]*",\s*((?:"[^"]*"|TENON_\w+|\s)+)\}', body)
+        }
         if len(result) != len(re.findall(r"^    \{", text, re.M)):
             raise SourceError("frontends/cpp/pipelines.cc: not all pipelines are understood")
         return result

@@ -423,7 +423,7 @@ def rule_engine(source):
     canvas.arrow((374, 92), (420, 76))
     canvas.arrow((583, 106), (583, 117))
     steps = [
-        (source.path("drr/rewrite/driver.cc", "class Driver"), ["takes an operation,", "folds it, or tries", "the rules of its kind"]),
+        (source.path("drr/rewrite/driver_impl.h", "class Driver"), ["takes an operation,", "folds it, or tries", "the rules of its kind"]),
         (source.path("drr/match/matcher.cc"), ["structure, attributes,", "dims, conditions,", "uses outside"]),
         (source.path("drr/rewrite/placement.cc"), ["finds where the", "result can stand"]),
         (source.path("drr/rewrite/constant_guard.cc"), ["computed numbers", "are finite and normal"]),

@@ -231,8 +231,8 @@ KERNEL_FOLDERS = {
     "gpu/cuda": ("io", "the plugin: streams, cuBLASLt"),
     "gpu/emulator": ("io", "device code on the host"),
 }
-# Folders without a box: shared geometry and threads, and rooms of the reference kernels.
-OTHER_KERNEL_FOLDERS = {"calls", "threads", "cpu/conv/winograd"} | {
+# Folders without a box: what kernels share, rooms of convolutions, and rooms of the reference kernels.
+OTHER_KERNEL_FOLDERS = {"calls", "images", "strings", "threads", "cpu/conv/bytes", "cpu/conv/winograd"} | {
     f"reference/{room}" for room in ("elementwise", "images", "layers", "math", "movement")
 }
 
