@@ -13,12 +13,30 @@ foreach(_folder ir pass drr patterns transforms kernels executor frontends)
     file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/include/${_place}/tenon")
   endforeach()
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${_folder}" "${PROJECT_BINARY_DIR}/include/source/tenon/${_folder}" SYMBOLIC)
-  file(CREATE_LINK "${TENON_GENERATED_DIR}/${_folder}" "${PROJECT_BINARY_DIR}/include/generated/tenon/${_folder}" SYMBOLIC)
+  file(CREATE_LINK "${PROJECT_BINARY_DIR}/gen/${_folder}" "${PROJECT_BINARY_DIR}/include/generated/tenon/${_folder}" SYMBOLIC)
 endforeach()
+
+set_property(GLOBAL PROPERTY TENON_FOLDERS "")
+
+# Ends the configuration if .cc files lie in a folder of the library that no layer takes.
+function(tenon_check_folders)
+  get_property(known GLOBAL PROPERTY TENON_FOLDERS)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+       "${PROJECT_SOURCE_DIR}/ir/*.cc" "${PROJECT_SOURCE_DIR}/pass/*.cc" "${PROJECT_SOURCE_DIR}/drr/*.cc"
+       "${PROJECT_SOURCE_DIR}/patterns/*.cc" "${PROJECT_SOURCE_DIR}/transforms/*.cc" "${PROJECT_SOURCE_DIR}/kernels/*.cc"
+       "${PROJECT_SOURCE_DIR}/executor/*.cc" "${PROJECT_SOURCE_DIR}/frontends/*.cc")
+  foreach(source ${sources})
+    get_filename_component(folder "${source}" DIRECTORY)
+    if(NOT folder IN_LIST known AND NOT folder MATCHES "^kernels/gpu")
+      message(FATAL_ERROR "${source}: no layer compiles this folder (expected it in FOLDERS of a tenon_layer, CMakeLists.txt)")
+    endif()
+  endforeach()
+endfunction()
 
 function(tenon_layer name)
   cmake_parse_arguments(LAYER "GENERATED;PROTOBUF" "" "FOLDERS;PUBLIC;PRIVATE" ${ARGN})
   set(target tenon_${name})
+  set_property(GLOBAL APPEND PROPERTY TENON_FOLDERS ${LAYER_FOLDERS})
 
   set(sources "")
   foreach(folder ${LAYER_FOLDERS})
