@@ -13,8 +13,9 @@ CLASSES = [('Tensor', EXECUTOR + 'tensor.h'), ('Model', API), ('Program', EXECUT
            ('IoBinding', EXECUTOR + 'io_binding.h'), ('CancelToken', EXECUTOR + 'run_options.h')]
 # Headers: each row is a function outside of classes.
 FUNCTIONS = [API] + [f'frontends/cpp/{name}.h' for name in
-                     ('extension', 'compare', 'npy', 'passes', 'explain', 'rule_names', 'given_rules', 'sample_inputs', 'sample_sizes',
-                      'verify_semantics', 'looks_like_text')]
+                     ('extension', 'passes', 'files/npy', 'files/looks_like_text', 'rules/explain', 'rules/rule_names',
+                      'rules/given_rules', 'samples/sample_inputs', 'samples/sample_sizes')]
+FUNCTIONS += ['frontends/debug/compare.h', 'frontends/debug/verify_semantics.h']
 TITLES = {'Stats': 'Session::Stats'}
 
 
@@ -116,7 +117,7 @@ def functions(path):
 
 
 def pages():
-  intro = ['Look up the fields of options, the members of classes and the functions of `frontends/cpp` here. [C++ API](cpp-api.md) says which header to include for a task.', '',
+  intro = ['Look up the fields of options, the members of classes and the functions of `frontends/cpp` and `frontends/debug` here. [C++ API](cpp-api.md) says which header to include for a task.', '',
            '<!-- from: examples/guide/embed_the_runtime.cc -->',
            *md.fence('cpp', '  tenon::CompileOptions compile;\n  compile.threads = 2;\n'
                      '  compile.limits.memory_bytes = int64_t{1} << 30;')[:-1]]
@@ -125,7 +126,7 @@ def pages():
   for maker, listed in ((fields, STRUCTS), (members, CLASSES)):
     for name, path in listed:
       lines += [f'## {TITLES.get(name, name)}', '', f'`{path}`', '', *maker(name, path)]
-  lines += ['## Functions', '', 'The functions of `frontends/cpp`. They are in namespace `tenon`.', '']
+  lines += ['## Functions', '', 'The functions of `frontends/cpp`, and two of `frontends/debug`. They are in namespace `tenon`.', '']
   for path in FUNCTIONS:
-    lines += [f'### {path.removeprefix("frontends/cpp/")}', '', f'`{path}`', '', *functions(path)]
+    lines += [f'### {path.removeprefix("frontends/").removeprefix("cpp/")}', '', f'`{path}`', '', *functions(path)]
   return {'docs/reference/cpp-options.md': '\n'.join(lines).rstrip('\n') + '\n'}

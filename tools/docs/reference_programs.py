@@ -1,5 +1,6 @@
 """Pages from what the programs print: ir-opt.md, ir-run.md, ir-bench.md, exit-status.md (--help) and passes.md (--list-passes)."""
 
+import glob
 import os
 import re
 import subprocess
@@ -286,10 +287,11 @@ def wrapped(steps):
 def facts(name):
   """Where a pass is, and what it needs and leaves of a module."""
   stem = name.replace('-', '_')
-  paths = [f'{folder}/{stem}.cc' for folder in ('transforms', 'executor', 'executor/gpu', 'frontends/onnx/export')]
-  path = next((p for p in paths if os.path.exists(os.path.join(md.ROOT, p))), None)
-  if path is None:
-    raise md.PageError(f'pass {name}: none of {", ".join(paths)} is there')
+  found = [path for folder in ('transforms', 'executor', 'frontends/onnx/export')
+           for path in glob.glob(os.path.join(md.ROOT, folder, '**', f'{stem}.cc'), recursive=True)]
+  if len(found) != 1:
+    raise md.PageError(f'pass {name}: expected one {stem}.cc in transforms, executor or frontends/onnx/export, found {len(found)}')
+  path = os.path.relpath(found[0], md.ROOT)
   code = md.source(path)
   properties = {'kShapesInferred': 'shapes inferred', 'kLowered': 'lowered', 'kPlanned': 'planned'}
   lines = []
