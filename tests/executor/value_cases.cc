@@ -480,6 +480,7 @@ std::vector<DimsCase> DimsCases() {
 std::vector<DataOperands> DataOnlyDims() {
   return {
       {"a value that others read, and check", {"core.dims.dims", "kernel.dims.dims"}},
+      {"of a result that is never made", {"ctl.fail.shape"}},
       {"every offset is a mask, of which rows may see nothing", {"nn.attention.causal_offset"}},
   };
 }

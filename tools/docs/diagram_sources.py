@@ -1,5 +1,6 @@
 """What the diagrams of the design pages read from the code. Each function fails loudly when the code says it in another way."""
 
+import glob
 import importlib.util
 import pathlib
 import re
@@ -152,9 +153,9 @@ class Sources:
     def pass_kind(self, name):
         """rule: applies rewrite rules; run: of the executor; ir: all others."""
         file = f"{name.replace('-', '_')}.cc"
-        for path in sorted((self.root / "transforms").rglob(file)):
-            return "rule" if '"transforms/rules/rule_phase.h"' in path.read_text() else "ir"
-        if any((self.root / "executor").rglob(file)):
+        for path in glob.glob(f"transforms/**/{file}", root_dir=self.root, recursive=True):
+            return "rule" if '"transforms/rules/rule_phase.h"' in self.text(path) else "ir"
+        if glob.glob(f"executor/**/{file}", root_dir=self.root, recursive=True):
             return "run"
         raise SourceError(f"no file of transforms/ or executor/ is that of the pass '{name}'")
 
