@@ -213,7 +213,7 @@ absl::Status Compiler::CheckCost() {
         return Error(fmt::format("it lowers a number of '{}', which is no operation", op.name));
       const bool exchanges = op.weight == MeasuredOp::Weight::kExchanges;
       const std::string& attr = exchanges ? "perm" : op.attr;
-      if (!attr.empty() && attr != "rank" && info->FindSlot(attr) < 0) {
+      if (!attr.empty() && attr != "rank" && attr != "operands" && info->FindSlot(attr) < 0) {
         return Error(fmt::format("it lowers a number of {} with '{}', which is no attribute",
                                  op.name, attr));
       }

@@ -138,6 +138,8 @@ class PatternTable;
 class CompiledRules {
  public:
   CompiledRules() = default;  // no rules
+  // True for no rules: list() and Get must not be called.
+  bool is_null() const { return list_ == nullptr; }
   // Whether Create checks the rules against each other, or the caller knows that they are right.
   enum class Together : uint8_t {
     kChecked,  // Create checks them

@@ -17,10 +17,13 @@
 namespace tenon::drr {
 
 bool Driver::Fold(Operation* op) {
+  // An op with effects stays behind its fold, and a constant is what folds make.
+  if (!op->has_uses() || op->Has(Trait::kConstantLike)) return false;
   FoldResults results;
   if (!tenon::Fold(*op, results)) return false;
-  // Contents of another type than the result would change the types of its users.
+  // A value or contents of another type than the result would change the types of its users.
   for (unsigned i = 0; i < op->num_results(); ++i) {
+    if (results[i].value && results[i].value.type() != op->result(i).type()) return false;
     const Attribute constant = results[i].attribute;
     if (constant && constant.kind() == Attribute::Kind::kElements &&
         constant.type() != op->result(i).type())
@@ -265,6 +268,11 @@ absl::StatusOr<DriverResult> Driver::Run() {
 
 absl::StatusOr<DriverResult> ApplyRules(const CompiledRules& rules, Operation* top,
                                         PassContext& context, const DriverOptions& options) {
+  if (rules.is_null()) {
+    static const PatternSet kNoPatterns;
+    return ApplyPatterns(options.patterns != nullptr ? *options.patterns : kNoPatterns, top,
+                         context, options);
+  }
   return Driver(rules, top, context, options).Run();
 }
 

@@ -74,6 +74,8 @@ bool Fits(const Operation& op, const MeasuredOp& measured) {
   if (measured.attr.empty()) return true;
   const auto* number = std::get_if<int64_t>(&measured.value);
   if (measured.attr == "rank") return number != nullptr && RankOfResult(op) == *number;
+  if (measured.attr == "operands")
+    return number != nullptr && static_cast<int64_t>(op.num_operands()) == *number;
   const int slot = op.info().FindSlot(measured.attr);
   if (slot < 0) return false;
   const Attribute is = op.slot(static_cast<unsigned>(slot));
@@ -81,6 +83,7 @@ bool Fits(const Operation& op, const MeasuredOp& measured) {
   if (number == nullptr)
     return is.kind() == Attribute::Kind::kString &&
            is.str() == std::get<std::string>(measured.value);
+  if (is.kind() == Attribute::Kind::kBool) return is.bool_value() == (*number != 0);
   if (is.kind() != Attribute::Kind::kInteger) return false;
   return is.int_value() == *number ||
          (*number < 0 && is.int_value() >= 0 && is.int_value() - RankOfResult(op) == *number);

@@ -27,7 +27,8 @@ struct MeasuredOp {
   MeasuredOp(std::string op = {}) : name(std::move(op)) {}  // each counts 1
   // NOLINTEND(google-explicit-constructor)
   MeasuredOp(std::string op, Weight w) : name(std::move(op)), weight(w) {}
-  // Only those with this attribute. `rank` stands for the rank of the first result. A negative
+  // Only those with this attribute. `rank` stands for the rank of the first result,
+  // and `operands` for the number of operands. A negative
   // number is also equal to the axis that it counts from the end.
   MeasuredOp With(std::string attribute, std::variant<int64_t, std::string> is) && {
     attr = std::move(attribute);

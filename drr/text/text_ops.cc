@@ -186,7 +186,7 @@ absl::StatusOr<MeasuredOp> RuleTextParser::ParseMeasuredOp() {
   if (!Take("{")) return op;
   const Token attr = token_;
   TENON_ASSIGN_OR_RETURN(op.attr, Name("an attribute"));
-  if (op.attr != "rank" && info->FindSlot(op.attr) < 0)
+  if (op.attr != "rank" && op.attr != "operands" && info->FindSlot(op.attr) < 0)
     return ErrorAt(attr, fmt::format("{} has no attribute '{}'", info->name(), op.attr));
   TENON_RETURN_IF_ERROR(Require("="));
   if (token_.kind == Token::Kind::kString) {

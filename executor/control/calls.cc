@@ -1,6 +1,7 @@
 // Runs called functions and functions of several blocks. What one block passes to the next lies in
 // memory that is kept for the next run, as in loops.cc.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
@@ -16,6 +17,9 @@ namespace {
 
 // Calls take the thread's stack: tests/executor/calls_test.cc shows how much.
 constexpr int kMaxCallDepth = 1000;
+// Bytes of stack between the first call of a run and the last. Threads have 8 MiB, and what lies
+// between two calls is at most Limits::nesting regions deep.
+constexpr int64_t kMaxCallStack = int64_t{4} << 20;
 
 }  // namespace
 
@@ -36,6 +40,28 @@ absl::Status ControlRunner::Invoke(size_t index, std::span<const HeldValue> oper
         absl::ResourceExhaustedError(
             fmt::format("func.call: the run is inside of {} calls (expected at most {}, the limit)",
                         state_.call_depth, kMaxCallDepth)));
+  }
+  const auto here = reinterpret_cast<intptr_t>(__builtin_frame_address(0));
+  if (state_.call_depth == 0) state_.first_call_frame = here;
+  if (state_.first_call_frame - here > kMaxCallStack) {
+    return program_.Error(
+        instruction, absl::ResourceExhaustedError(fmt::format(
+                         "func.call: the run is inside of {} calls, which take {} bytes of stack "
+                         "(expected at most {}, the limit)",
+                         state_.call_depth, state_.first_call_frame - here, kMaxCallStack)));
+  }
+  TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
+  // Functions that each call the next one twice never end either.
+  if (const int64_t limit = program_.options.limits.loop_trips; limit > 0) {
+    if (state_.trips >= limit) {
+      return program_.Error(
+          instruction,
+          absl::ResourceExhaustedError(fmt::format(
+              "func.call: the run has made {} calls and iterations of loops (expected at most {} "
+              "in a run, the limit)",
+              state_.trips, limit)));
+    }
+    ++state_.trips;
   }
   const ProgramImpl* const callee = instruction.regions[0].program.get();
   std::vector<std::shared_ptr<FunctionFrame>>& idle = state_.idle_frames[callee];

@@ -18,7 +18,8 @@ struct Limits {
   // Bytes read of an input that is not a regular file: a pipe, a device, standard input. At
   // least 1.
   int64_t stream_bytes = int64_t{4} << 30;
-  // Iterations of all loops in one run, nested ones included. 0 means no limit.
+  // Iterations of all loops in one run, nested ones included, and calls of functions. 0 means no
+  // limit.
   int64_t loop_trips = 0;
   // Bytes that one compiled program may hold at a time. Counts arenas, results, packed weights and
   // scratch memory of all its sessions, but not the constants of the model. 0 means no limit.

@@ -174,6 +174,7 @@ std::unique_ptr<Block> Region::Remove(Block* block) {
 }
 
 void Region::TakeBody(Region& other) {
+  TENON_CHECK(&other != this);
   while (other.first_ != nullptr) Insert(other.Remove(other.first_), nullptr);
 }
 

@@ -64,6 +64,7 @@ Operation* JumpTo(Block* from, Block* to, std::span<const Value> values, Locatio
 std::vector<Block*> BlocksInDominanceOrder(Region& region) {
   std::vector<Block*> order;
   if (region.empty()) return order;
+  if (&region.front() == &region.back()) return {&region.front()};
   absl::flat_hash_set<Block*> seen = {&region.front()};
   std::vector<std::pair<Block*, unsigned>> path = {
       {&region.front(), 0}};  // with the next successor

@@ -92,6 +92,7 @@ KernelStatus ReadBmpHeader(ImageBytes file, BmpHeader& header, RgbImage& image) 
   }
   header.pixels = NumberAt(file, 10, 4);
   header.palette = 14 + size;
+  if (header.pixels < header.palette) return WrongBmp("has its pixels inside of its header");
   header.from_top = height < 0;
   if (KernelStatus status = image.SetSize(height < 0 ? -height : height, width); !status.ok()) {
     return status;

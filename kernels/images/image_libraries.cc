@@ -11,8 +11,10 @@
 
 #ifdef TENON_HAVE_JPEG
 #include <csetjmp>
-// Needs <cstdio> before it.
+// Need <cstdio> before them.
 #include <jpeglib.h>
+//
+#include <jerror.h>
 #endif
 #ifdef TENON_HAVE_PNG
 #include <png.h>
@@ -71,6 +73,11 @@ void OnJpegError(j_common_ptr jpeg) {
   std::longjmp(errors->back, 1);
 }
 void OnJpegMessage(j_common_ptr /*jpeg*/) {}
+// Level -1 is a warning that pixels are damaged, other levels are traces. Bytes between markers
+// that belong to none do no harm.
+void OnJpegWarning(j_common_ptr jpeg, int level) {
+  if (level < 0 && jpeg->err->msg_code != JWRN_EXTRANEOUS_DATA) OnJpegError(jpeg);
+}
 
 // Reads the header, and the pixels where `pixels` is not null. Has no object with a destructor,
 // because longjmp passes it.
@@ -226,6 +233,7 @@ KernelStatus DecodeJpeg([[maybe_unused]] std::span<const uint8_t> file,
   jpeg.err = jpeg_std_error(&errors.manager);
   errors.manager.error_exit = OnJpegError;
   errors.manager.output_message = OnJpegMessage;
+  errors.manager.emit_message = OnJpegWarning;
   KernelStatus status;
   bool read = ReadJpeg(jpeg, errors, file, nullptr);
   if (read) status = image.SetSize(jpeg.image_height, jpeg.image_width);
@@ -298,6 +306,16 @@ KernelStatus DecodeTiff([[maybe_unused]] std::span<const uint8_t> file,
   TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height);
   KernelStatus status = image.SetSize(height, width);
   if (status.ok() && part == ImagePart::kPixels) {
+    // As stored: colors are not multiplied by their transparency, and no tag turns the image.
+    uint16_t extra_count = 0;
+    const uint16_t* extra = nullptr;
+    TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extra_count, &extra);
+    if (extra_count > 0 && extra[0] == EXTRASAMPLE_UNASSALPHA) {
+      std::vector<uint16_t> kinds(extra, extra + extra_count);
+      kinds[0] = EXTRASAMPLE_ASSOCALPHA;
+      TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, extra_count, kinds.data());
+    }
+    TIFFSetField(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     std::vector<uint32_t> pixels(static_cast<size_t>(image.height * image.width));
     if (TIFFReadRGBAImageOriented(tiff, width, height, pixels.data(), ORIENTATION_TOPLEFT, 1) ==
         0) {

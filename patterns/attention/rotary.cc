@@ -131,10 +131,9 @@ Rule RotaryEmbedding(const std::string& name, bool joined, bool positions, bool 
   Val x("x"), cos("cos"), sin("sin"), ids("ids");
   Attr<int64_t> num_heads("num_heads"), rotary_dim("rotary_dim");
   // A gather counts negative positions from the end, which the operator refuses.
-  const Val checked =
-      positions ? ten::CheckRange(ids, Splat(0), Splat(ExtentOf(cos, 0) - 1),
-                                  {.what = "a position of nn.rotary_embedding"})
-                : ids;
+  const Val checked = positions ? ten::CheckRange(ids, Splat(0), Splat(ExtentOf(cos, 0) - 1),
+                                                  {.what = "a position of nn.rotary_embedding"})
+                                : ids;
   const auto table = [&](const Val& half) {
     const Val rows = positions ? Gather(half, checked, {.axis = 0}) : half;
     const Term shape =

@@ -145,7 +145,7 @@ Rule WithZeros(const std::string& name, const Kind& kind, const char* file = __b
       .Where(kind.Fit(p.w, p.v) && FollowsFromConstants(p.c))
       .Replace({kind.Of(p.w, zeros), kind.Of(p.v, p.c)})
       .Benefit(2)
-      .Lowers("products without a bias")
+      .Lowers(OpsOf({MeasuredOp(kind.op()).With("operands", 2)}))
       .RequireKernel();
 }
 
@@ -160,7 +160,7 @@ Rule Untransposed(const char* file = __builtin_FILE(), int line = __builtin_LINE
       .Where(plain.Fit(w, v))
       .Replace({plain.Of(Transpose(w, {.perm = {1, 0}}), b), plain.Of(v, c)})
       .Benefit(2)
-      .Lowers("transposed matrices")
+      .Lowers(OpsOf({MeasuredOp("fused.linear").With("transpose_w", 1)}))
       .RequireKernel();
 }
 
@@ -191,7 +191,7 @@ Rule Bare(const char* activation, const AttrArg<float>& alpha, const AttrArg<flo
              If("the activations differ", !(Term(other) == Term(activation))))
       .Replace({apply(fused::Linear(x, w, b, {}, {.transpose_w = transpose})), second(c)})
       .Benefit(2)
-      .Lowers("activations inside of linear layers")
+      .Lowers(OpsOf({MeasuredOp("fused.linear").With("activation", std::string(activation))}))
       .RequireKernel();
 }
 

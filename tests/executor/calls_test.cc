@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/executor/run_util.h"
+#include "tests/sanitizers.h"
 
 namespace tenon {
 namespace {
@@ -54,7 +55,8 @@ TEST(Calls, RecursionUpToTheLimit) {
   absl::StatusOr<Program> program = CompileText(Countdown());
   ASSERT_TRUE(program.ok()) << program.status();
   Session session = program->NewSession();
-  for (const int64_t depth : {0, 1, 1000}) {
+  // Sanitizers make frames larger, and the limit on the stack is reached before.
+  for (const int64_t depth : {0, 1, kUnderSanitizers ? 200 : 1000}) {
     auto out = session.Run(std::vector<Tensor>{CallArgument(depth)});
     ASSERT_TRUE(out.ok()) << out.status();
     EXPECT_THAT(ValuesOf<int64_t>((*out)[0]), ElementsAre(depth));
@@ -68,8 +70,11 @@ TEST(Calls, DeeperRecursionIsALocatedError) {
   for (const int64_t depth : {1001, 10000}) {
     auto out = session.Run(std::vector<Tensor>{CallArgument(depth)});
     EXPECT_EQ(out.status().code(), absl::StatusCode::kResourceExhausted);
-    EXPECT_THAT(std::string(out.status().message()),
-                HasSubstr("func.call: the run is inside of 1000 calls (expected at most 1000"));
+    EXPECT_THAT(
+        std::string(out.status().message()),
+        HasSubstr(kUnderSanitizers
+                      ? "func.call: the run is inside of"
+                      : "func.call: the run is inside of 1000 calls (expected at most 1000"));
     EXPECT_THAT(std::string(out.status().message()), HasSubstr(":9:")) << "the line of the call";
   }
   // The session stays usable.
@@ -99,6 +104,69 @@ TEST(Calls, BlocksThatJumpBackCountAsIterations) {
     EXPECT_THAT(std::string(failed.status().message()),
                 HasSubstr("cf.cond_br: the loop goes on after 10 times (expected at most 10"));
   }
+}
+
+// Calls that double at each step: a depth of 40 would never end.
+TEST(Calls, CallsCountAsIterations) {
+  std::shared_ptr<Context> context = NewTestContext();
+  absl::StatusOr<OwnedOp> module =
+      ParseModule(*context, Function("%n: tensor<i64>", "(tensor<i64>) -> tensor<i64>", R"ir(
+  %zero = core.constant() <{value = dense<0> : tensor<i64>}> : () -> tensor<i64>
+  %one = core.constant() <{value = dense<1> : tensor<i64>}> : () -> tensor<i64>
+  %more = ten.greater(%n, %zero) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %r = ctl.if(%more) ({
+    %m = ten.sub(%n, %one) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    %a = func.call(%m) <{callee = @main}> : (tensor<i64>) -> tensor<i64>
+    %b = func.call(%m) <{callee = @main}> : (tensor<i64>) -> tensor<i64>
+    %c = ten.add(%a, %b) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    ctl.yield(%c) : (tensor<i64>) -> ()
+  }, {
+    ctl.yield(%one) : (tensor<i64>) -> ()
+  }) : (tensor<i1>) -> tensor<i64>
+  func.return(%r) : (tensor<i64>) -> ()
+)ir"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  ASSERT_TRUE(CompileModule(context, module->get()).ok());
+  ProgramOptions options;
+  options.context = context;
+  options.limits.loop_trips = 1000;
+  for (Operation& op : (*module)->region().front()) {
+    absl::StatusOr<Program> limited = Program::Compile(&op, options);
+    ASSERT_TRUE(limited.ok()) << limited.status();
+    EXPECT_TRUE(limited->Run(std::vector<Tensor>{CallArgument(8)}).ok());
+    const auto failed = limited->Run(std::vector<Tensor>{CallArgument(40)});
+    EXPECT_EQ(failed.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(std::string(failed.status().message()),
+                HasSubstr("func.call: the run has made 1000 calls and iterations of loops"));
+  }
+}
+
+// Regions between calls take stack too.
+TEST(Calls, RecursionInsideOfRegionsIsALocatedError) {
+  std::string body =
+      "    %c = func.call(%n) <{callee = @main}> : (tensor<i64>) -> tensor<i64>\n"
+      "    ctl.yield(%c) : (tensor<i64>) -> ()\n";
+  for (int i = 0; i < 100; ++i) {
+    body = "    %r = ctl.if(%t) ({\n" + body +
+           "    }, {\n    ctl.yield(%n) : (tensor<i64>) -> ()\n"
+           "    }) : (tensor<i1>) -> tensor<i64>\n    ctl.yield(%r) : (tensor<i64>) -> ()\n";
+  }
+  const std::string text =
+      Function("%n: tensor<i64>, %t: tensor<i1>", "(tensor<i64>, tensor<i1>) -> tensor<i64>",
+               "  %s = ctl.if(%t) ({\n" + body +
+                   "  }, {\n  ctl.yield(%n) : (tensor<i64>) -> ()\n"
+                   "  }) : (tensor<i1>) -> tensor<i64>\n  func.return(%s) : (tensor<i64>) -> ()\n");
+  std::string called = text;
+  called.replace(called.find("func.call(%n)"), 13, "func.call(%n, %t)");
+  called.replace(called.find(": (tensor<i64>) -> tensor<i64>\n    ctl.yield(%c)"), 29,
+                 ": (tensor<i64>, tensor<i1>) -> tensor<i64>");
+  absl::StatusOr<Program> program = CompileText(called);
+  ASSERT_TRUE(program.ok()) << program.status();
+  Session session = program->NewSession();
+  auto out =
+      session.Run(std::vector<Tensor>{CallArgument(1), MakeTensor<uint8_t>(DType::kBool, {}, {1})});
+  EXPECT_EQ(out.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(out.status().message()), HasSubstr("bytes of stack"));
 }
 
 TEST(Calls, ProgramsThatAreNotReadyAreRefused) {

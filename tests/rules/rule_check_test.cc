@@ -190,7 +190,7 @@ TEST(WrongRules, TooFewMatchesFail) {
   EXPECT_THAT(report.failures[0], HasSubstr("never"));
 }
 
-// Where it matches, there is nothing to compare.
+// Where it matches, there is nothing to compare, or its result cannot be made.
 TEST(WrongRules, ResultsWithoutElementsProveNothing) {
   Val x("x");
   Dim a("A"), b("B");
@@ -198,7 +198,7 @@ TEST(WrongRules, ResultsWithoutElementsProveNothing) {
                                        .Match(Reshape(Relu(x), {.shape = {a, b}}))
                                        .Replace(Reshape(x, {.shape = {a - b, b}})));
   ASSERT_FALSE(report.ok());
-  EXPECT_THAT(report.failures[0], HasSubstr("only 0 of 20 instances match"));
+  EXPECT_THAT(report.failures[0], HasSubstr("the result cannot be made"));
 }
 
 // What conditions ask for is made, and axes that a reduction drops are counted.

@@ -63,8 +63,8 @@ constexpr Option<Options> MaxMessageRow() {
 template <typename Options>
 constexpr Option<Options> MaxTripsRow() {
   return {{"max-trips", "", Takes::kValue, "N",
-           "iterations of all loops in a run; 0 removes the limit (default: 1000000)", Times::kOnce,
-           true},
+           "iterations of loops and calls in a run; 0 removes the limit (default: 1000000)",
+           Times::kOnce, true},
           [](Options& o, const Given& g) {
             return ReadInteger(g, 0, INT64_MAX, o.limits.library.loop_trips);
           }};

@@ -178,6 +178,7 @@ class CfgSimplifier {
     for (unsigned i = block.num_arguments(); i-- > 0;) {
       Value argument = block.argument(i);
       if (argument.has_uses() && !IsPassedToItself(block, i)) {
+        if (HasExtentsOfItsOwn(argument.type())) continue;
         const Value only = OnlyValue(block, i);
         if (!only || only.type() != argument.type() ||
             !dominance.ValueDominates(only, block.front())) {
@@ -190,6 +191,23 @@ class CfgSimplifier {
       changed = true;
     }
     return changed;
+  }
+
+  // Has the type a named extent that no argument of the function has? A block that names it in an
+  // attribute may know it from this argument alone.
+  bool HasExtentsOfItsOwn(Type type) const {
+    if (!type.is_tensor()) return false;
+    std::vector<std::string_view> symbols;
+    for (DimExpr d : type.dims()) d.CollectSymbols(symbols);
+    const Block& entry = region_.front();
+    for (unsigned i = 0; i < entry.num_arguments() && !symbols.empty(); ++i) {
+      const Type given = entry.argument(i).type();
+      if (!given.is_tensor()) continue;
+      for (DimExpr d : given.dims()) {
+        if (d.kind() == DimExpr::Kind::kSymbol) std::erase(symbols, d.symbol());
+      }
+    }
+    return !symbols.empty();
   }
 
   // Do only jumps back to the block read the argument, to pass it to itself?

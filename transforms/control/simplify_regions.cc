@@ -16,6 +16,12 @@ size_t HashOfBlock(const Block& block) {
   size_t hash = absl::HashOf(block.num_arguments());
   for (const Operation& op : block) {
     hash = absl::HashOf(hash, op.id(), op.num_operands(), op.num_results());
+    // Values from outside of the block are the same ones in an equal block.
+    for (const OpOperand& operand : op.operands()) {
+      if (operand.get() && operand.get().parent_block() != &block)
+        hash = absl::HashOf(hash, operand.get().impl());
+    }
+    for (unsigned i = 0; i < op.num_successors(); ++i) hash = absl::HashOf(hash, op.successor(i));
     for (Attribute slot : op.slots()) hash = absl::HashOf(hash, slot.storage());
   }
   return hash;

@@ -1,10 +1,13 @@
 // inline: puts the bodies of functions in the place of their calls, callees first.
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "ir/base/limits.h"
 #include "ir/core/block.h"
+#include "ir/core/verify/symbol_table.h"
 #include "transforms/functions/call_graph.h"
 #include "transforms/functions/inline_call.h"
 #include "transforms/passes.h"
@@ -20,6 +23,35 @@ int64_t OpsIn(Operation* function) {
     return true;
   });
   return ops;
+}
+
+// Levels of regions inside of `op`, its own included.
+int64_t LevelsIn(const Operation& op) {
+  int64_t levels = 0;
+  for (unsigned r = 0; r < op.num_regions(); ++r) {
+    for (const Block& block : op.region(r)) {
+      for (const Operation& inner : block) levels = std::max(levels, LevelsIn(inner));
+    }
+  }
+  return levels + (op.num_regions() > 0 ? 1 : 0);
+}
+
+int64_t LevelsAround(const Operation& op) {
+  int64_t levels = 0;
+  for (const Operation* at = op.parent_op(); at != nullptr; at = at->parent_op()) ++levels;
+  return levels;
+}
+
+// Symbols in the body mean what they mean where the function is.
+bool KeepsSymbols(const Operation& call, Operation& callee) {
+  if (NearestSymbolTable(call) == NearestSymbolTable(callee)) return true;
+  bool has_symbols = false;
+  callee.WalkPreOrder([&](Operation* op) {
+    for (const Attribute slot : op->slots())
+      has_symbols |= slot && slot.kind() == Attribute::Kind::kSymbolRef;
+    return !has_symbols;
+  });
+  return !has_symbols;
 }
 
 class Inline : public Pass {
@@ -40,7 +72,17 @@ class Inline : public Pass {
           context.statistics->Add("skipped-recursive");
           continue;
         }
-        const int64_t more = size.at(callee);
+        if (LevelsAround(*call) + LevelsIn(*callee) >= kMaxNesting) {
+          context.statistics->Add("skipped-too-deep");
+          continue;
+        }
+        if (!KeepsSymbols(*call, *callee)) {
+          context.statistics->Add("skipped-other-symbols");
+          continue;
+        }
+        // Functions that recurse come before the ones that they call.
+        const auto known = size.find(callee);
+        const int64_t more = known != size.end() ? known->second : OpsIn(callee);
         if (ops + more > max_ops_) {
           context.statistics->Add("skipped-too-large");
           continue;

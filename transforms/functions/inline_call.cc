@@ -94,10 +94,21 @@ class Inliner {
       if (!given.is_tensor() || given.rank() != own.rank()) return false;
       for (int64_t axis = 0; axis < own.rank(); ++axis) {
         const DimExpr dim = own.dim(axis), by = given.dim(axis);
-        if (dim.is_constant() && by.is_constant() && !(dim == by)) return false;  // it fails
+        // The call fails if the extents differ, and so must what takes its place.
+        if (dim.is_constant() && !DimExpr::ProvablyEqual(dim, by)) return false;
         if (dim.kind() != DimExpr::Kind::kSymbol) continue;
         const auto [at, inserted] = names_.emplace(std::string(dim.symbol()), by);
-        if (!inserted && at->second.is_unknown()) at->second = by;
+        if (!inserted && !DimExpr::ProvablyEqual(at->second, by)) return false;
+      }
+    }
+    // Extents such as 2 * S.
+    for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+      const Type own = entry.argument(i).type(), given = call_->operand(i).type();
+      if (!own.is_tensor() || own == given) continue;
+      for (int64_t axis = 0; axis < own.rank(); ++axis) {
+        const DimExpr dim = own.dim(axis);
+        if (dim.is_constant() || dim.is_unknown() || dim.kind() == DimExpr::Kind::kSymbol) continue;
+        if (!DimExpr::ProvablyEqual(InCaller(dim), given.dim(axis))) return false;
       }
     }
     std::set<std::string, std::less<>> taken;

@@ -11,6 +11,7 @@
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/ten_ops.h"
+#include "ir/dialect/verify/verify_functions.h"
 #include "pass/rewrite_step.h"
 #include "transforms/passes.h"
 
@@ -117,7 +118,14 @@ class ConstantFold : public Pass {
   // The op's own folds: those need no evaluation.
   static bool TryFold(Operation* op, PassContext& context) {
     FoldResults results;
-    return Fold(*op, results) && Commit(op, results, context);
+    if (!Fold(*op, results)) return false;
+    for (unsigned i = 0; i < op->num_results(); ++i) {
+      const Attribute value = results[i].attribute;
+      if (value && value.kind() == Attribute::Kind::kElements &&
+          !CompatibleTypes(value.type(), op->result(i).type()))
+        return false;
+    }
+    return Commit(op, results, context);
   }
 
   static int64_t ResultBytes(const Operation& op) {

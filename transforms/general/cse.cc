@@ -10,6 +10,7 @@
 #include "ir/core/block.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/verify/dominance.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -116,8 +117,9 @@ class Cse : public Pass {
 
   static void VisitRegion(Region& region, Scope& scope) {
     const size_t before = scope.seen.size();
-    for (Block& block : region) {
-      for (Operation *op = block.front(), *next; op != nullptr; op = next) {
+    // Blocks may stand in any order. Those that nothing reaches are left to dce.
+    for (Block* block : BlocksInDominanceOrder(region)) {
+      for (Operation *op = block->front(), *next; op != nullptr; op = next) {
         next = op->next();
         if (op->num_regions() > 0) {
           if (op->Has(Trait::kIsolatedFromAbove)) {

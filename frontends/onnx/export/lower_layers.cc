@@ -85,7 +85,34 @@ void QuantizedConv(Lowering& l, const q::ConvOp& op) {
   const bool channels_last = attrs.layout == "nhwc";
   if (channels_last) x = l.Transpose(x, ChannelsFirst(rank));
   Value y;
-  if (op.scale()) {
+  // Engines have no kernel for signed bytes with filters of unsigned ones: numbers that hold the
+  // sums exactly stand for them.
+  const bool in_floats = x.type().dtype() == DType::kI8 && op.w().type().dtype() == DType::kU8;
+  const auto along_filters = [&](Value v) {
+    if (!v.type().is_tensor() || v.type().rank() == 0) return v;
+    std::vector<int64_t> along(static_cast<size_t>(rank), 1);
+    along[1] = -1;
+    return l.Node("Reshape", {v, l.Ints(along)});
+  };
+  if (in_floats && op.scale()) {
+    const Value one = l.Scalar(DType::kF32, 1);
+    const auto number = [&](Value bytes, Value zero, int64_t axis) {
+      const bool each = zero.type().is_tensor() && zero.type().rank() == 1;
+      if (!each) return l.Node("DequantizeLinear", {bytes, one, zero});
+      const Value ones = l.Node(
+          "Add", {l.Node("Mul", {l.Node("Cast", {zero}, {{"to", l.Int(OnnxTypeOf(DType::kF32))}}),
+                                 l.Scalar(DType::kF32, 0)}),
+                  one});
+      return l.Node("DequantizeLinear", {bytes, ones, zero}, {{"axis", l.Int(axis)}});
+    };
+    Value sums = l.Node("Conv", {number(x, op.x_zero(), 1), number(op.w(), op.w_zero(), 0)}, made);
+    if (op.bias()) {
+      const Value bias = l.Node("Cast", {op.bias()}, {{"to", l.Int(OnnxTypeOf(DType::kF32))}});
+      sums = l.Node("Add", {sums, along_filters(bias)});
+    }
+    const Value zero = op.out_zero() ? op.out_zero() : l.Scalar(attrs.to, 0);
+    y = l.Node("QuantizeLinear", {l.Node("Mul", {sums, along_filters(op.scale())}), one, zero});
+  } else if (op.scale()) {
     const Value one = l.Scalar(DType::kF32, 1);
     const Value zero = op.out_zero() ? op.out_zero() : l.Scalar(attrs.to, 0);
     std::vector<Value> inputs = {x, one, op.x_zero(), op.w(), op.scale(), op.w_zero(), one, zero};

@@ -27,12 +27,16 @@ bool Fold(Operation& op, FoldResults& results) {
   const FoldFn& fold = op.info().def().fold;
   if (fold == nullptr || op.num_results() == 0) return false;
   absl::InlinedVector<Attribute, 4> constants;
-  for (const OpOperand& operand : op.operands())
-    constants.push_back(ConstantValueOf(operand.get()));
+  for (const OpOperand& operand : op.operands()) {
+    const Operation* definition = operand.get() ? operand.get().defining_op() : nullptr;
+    const bool is_own =
+        definition != nullptr && definition->info().dialect() == op.info().dialect();
+    constants.push_back(is_own ? ConstantValueOf(definition) : ConstantElementsOf(definition));
+  }
   if (!fold(op, constants, results) || results.size() != op.num_results()) return false;
   for (unsigned i = 0; i < op.num_results(); ++i) {
     const FoldResult& folded = results[i];
-    if (folded.value ? folded.value.type() != op.result(i).type() : !folded.attribute) return false;
+    if (!folded.value && !folded.attribute) return false;
     if (folded.value && folded.value.defining_op() == &op) return false;
   }
   return true;

@@ -18,11 +18,16 @@ inline Attribute ConstantValueOf(Value value) {
   return value ? ConstantValueOf(value.defining_op()) : Attribute();
 }
 
-// Returns what ConstantValueOf returns if it is the contents of a tensor; null otherwise.
-template <typename T>
-Attribute ConstantElementsOf(T op_or_value) {
-  const Attribute value = ConstantValueOf(op_or_value);
-  return value && value.kind() == Attribute::Kind::kElements ? value : Attribute();
+// Returns what ConstantValueOf returns if it is the contents of a tensor of the result's type; null
+// otherwise. Constants of other dialects may have values of any kind.
+inline Attribute ConstantElementsOf(const Operation* op) {
+  const Attribute value = ConstantValueOf(op);
+  const bool is_contents = value && value.kind() == Attribute::Kind::kElements &&
+                           op->num_results() == 1 && value.type() == op->result(0).type();
+  return is_contents ? value : Attribute();
+}
+inline Attribute ConstantElementsOf(Value value) {
+  return value ? ConstantElementsOf(value.defining_op()) : Attribute();
 }
 
 // Creates a constant `value` of type `type` at the insertion point of `builder`, and returns its
@@ -33,8 +38,10 @@ Operation* MakeConstant(OpBuilder& builder, const OpInfo& asking, Attribute valu
 
 // One entry for each result of an op: an existing value, or a constant to be made.
 using FoldResults = absl::InlinedVector<FoldResult, 2>;
-// Runs the fold function of `op` with the constants among its operands. Returns true if it has
-// filled `results`, with values of the types of the results. Changes no IR.
+// Runs the fold function of `op` with the constants among its operands: contents of tensors, and
+// values of any kind if the constant is of the dialect of `op`. Returns true if it has
+// filled `results`. A value may name extents in another way than the result that it stands for:
+// whoever must keep types compares them. Changes no IR.
 bool Fold(Operation& op, FoldResults& results);
 // Returns the values of `results`, which Fold has filled for `op`: makes the constants among them
 // at the insertion point of `builder`. Returns none, and creates nothing, if one cannot be made.

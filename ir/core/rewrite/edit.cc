@@ -44,11 +44,14 @@ void SetSegment(Operation* op, unsigned group, size_t size) {
 }  // namespace
 
 void SpliceOps(Operation* first, Operation* end, Block* to, Operation* before) {
-  TENON_CHECK(before == nullptr || before->block() == to);
+  TENON_CHECK(to != nullptr && (before == nullptr || before->block() == to));
   TENON_CHECK(first == nullptr || end == nullptr || first->block() == end->block());
+  if (before != nullptr && first != nullptr && before->block() == first->block()) {
+    for (const Operation* op = first; op != end && op != nullptr; op = op->next())
+      TENON_CHECK_MSG(op != before, "ops cannot move before one of themselves");
+  }
   for (Operation *op = first, *next; op != end; op = next) {
     TENON_CHECK_MSG(op != nullptr, "the end of the range does not come behind its start");
-    TENON_CHECK_MSG(op != before, "ops cannot move before one of themselves");
     next = op->next();
     op->RemoveFromBlock();
     to->Insert(op, before);

@@ -2,11 +2,12 @@
 #ifndef TENON_IR_CORE_REWRITE_IR_LISTENER_H_
 #define TENON_IR_CORE_REWRITE_IR_LISTENER_H_
 
+#include "ir/core/value.h"
+
 namespace tenon {
 
 class Block;
 class Operation;
-class Value;
 
 // Is told of the changes that an OpBuilder or a Rewriter makes, one call for each. Ops, blocks and
 // values are valid during the call. A listener must not change the IR.

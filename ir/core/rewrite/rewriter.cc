@@ -8,6 +8,7 @@
 namespace tenon {
 
 void Rewriter::Replace(Operation* op, std::span<const Value> values) {
+  TENON_CHECK(op != nullptr);
   TENON_CHECK_MSG(values.size() == op->num_results(), op->name());
   for (unsigned i = 0; i < op->num_results(); ++i) {
     if (!op->result(i).has_uses()) continue;
@@ -53,6 +54,7 @@ void Rewriter::TellErased(Operation* op) {
 }
 
 void Rewriter::Erase(Operation* op) {
+  TENON_CHECK(op != nullptr);
   TENON_CHECK_MSG(!op->has_uses(), "an op whose results have uses cannot be erased");
   TENON_CHECK_MSG(op->block() != nullptr, "the op is in no block");
   TellErased(op);
@@ -113,18 +115,22 @@ Operation* Rewriter::TellRemade(Operation* op, absl::FunctionRef<Operation*()> e
     }
     listener()->Erasing(op);
   }
+  const bool is_before = before_ == op;
   Operation* now = edit();
+  if (is_before) before_ = now;
   if (listener() != nullptr) grows ? listener()->Created(now) : listener()->Modified(now);
   return now;
 }
 
 Operation* Rewriter::SetOperandGroup(Operation* op, unsigned group, std::span<const Value> values) {
+  TENON_CHECK_MSG(group < op->info().def().operands.size(), op->name());
   const bool grows = values.size() > op->operand_group(group).second;
   return TellRemade(
       op, [&] { return tenon::SetOperandGroup(op, group, values); }, grows);
 }
 
 Operation* Rewriter::InsertOperands(Operation* op, unsigned at, std::span<const Value> values) {
+  TENON_CHECK_MSG(at <= op->num_operands(), op->name());
   if (values.empty()) return op;
   return TellRemade(
       op, [&] { return tenon::InsertOperands(op, at, values); }, true);
@@ -136,11 +142,13 @@ void Rewriter::EraseOperands(Operation* op, unsigned first, unsigned count) {
 }
 
 void Rewriter::MoveBefore(Operation* op, Operation* other) {
+  TENON_CHECK_MSG(!op->IsAncestorOf(other), "an op cannot move into itself");
   op->MoveBefore(other);
   Modified(op);
 }
 
 void Rewriter::MoveAfter(Operation* op, Operation* other) {
+  TENON_CHECK_MSG(!op->IsAncestorOf(other), "an op cannot move into itself");
   op->MoveAfter(other);
   Modified(op);
 }
@@ -175,8 +183,10 @@ Block* Rewriter::SplitBlock(Operation* first) {
 
 void Rewriter::InlineBlock(Block* from, Block* to, Operation* before,
                            std::span<const Value> arguments) {
-  TENON_CHECK_MSG(from != to && !from->has_predecessors(),
+  TENON_CHECK_MSG(to != nullptr && from != to && !from->has_predecessors(),
                   "the block must be another one, and no successor of a terminator");
+  for (const Operation* op = to->parent_op(); op != nullptr; op = op->parent_op())
+    TENON_CHECK_MSG(op->block() != from, "a block cannot move into an op of its own");
   TENON_CHECK_MSG(arguments.size() == from->num_arguments(), "one value per argument is needed");
   for (unsigned i = 0; i < from->num_arguments(); ++i) {
     if (from->argument(i).has_uses()) ReplaceAllUses(from->argument(i), arguments[i]);
@@ -185,10 +195,17 @@ void Rewriter::InlineBlock(Block* from, Block* to, Operation* before,
   SpliceOps(first, nullptr, to, before);
   if (first != nullptr) TellMoved(first, before);
   if (listener() != nullptr) listener()->BlockErasing(from);
+  if (block() == from || block_ == from) {
+    block_ = to;
+    if (before_ == nullptr) before_ = before;
+  }
   tenon::InlineBlock(from, to, before, arguments);
 }
 
 void Rewriter::MoveBlocks(Region& from, Region& to) {
+  TENON_CHECK_MSG(&from != &to, "a region cannot move into itself");
+  for (const Operation* op = to.parent(); op != nullptr; op = op->parent_op())
+    TENON_CHECK_MSG(op->parent_region() != &from, "a region cannot move into an op of its own");
   Block* first = from.empty() ? nullptr : &from.front();
   to.TakeBody(from);
   for (Block* block = first; block != nullptr; block = block->next())

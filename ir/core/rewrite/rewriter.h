@@ -58,7 +58,8 @@ class Rewriter : public OpBuilder {
   // ---- changing an op in place
 
   // Calls `change`, which may change operands, attributes, successors and result types of `op`, and
-  // nothing else.
+  // nothing else. It must not give `op` more operands, which makes another op of it:
+  // SetOperandGroup.
   void Modify(Operation* op, absl::FunctionRef<void()> change);
   // Operation::set_operand, with `i` checked.
   void SetOperand(Operation* op, unsigned i, Value value);

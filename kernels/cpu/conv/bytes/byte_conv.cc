@@ -114,7 +114,7 @@ void CopyBytePixels(const BytesJob& job, const uint8_t* row, int64_t first, int6
   fill(begin);
   if (begin < end) {
     const uint8_t* from = row + (first + begin) * s.image.channels + channel;
-    if (!is_wide && flip == 0 && s.pixel_bytes == s.image.channels) {
+    if (!is_wide && flip == 0 && channels == s.image.channels && s.pixel_bytes == channels) {
       std::memcpy(to, from, static_cast<size_t>((end - begin) * s.pixel_bytes));
       to += (end - begin) * s.pixel_bytes;
     } else {
