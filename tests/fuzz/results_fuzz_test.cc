@@ -70,7 +70,9 @@ Tensors Nudged(const Tensors& inputs) {
 
 // A changed extent may ask for any amount of memory.
 CompileOptions Options(int64_t megabytes) {
-  return {.threads = 1, .reference = true, .limits = {.memory_bytes = megabytes << 20}};
+  return {.threads = 1,
+          .reference = true,
+          .limits = {.loop_trips = 1000, .memory_bytes = megabytes << 20}};
 }
 
 class ResultsFuzzTest : public ::testing::TestWithParam<const char*> {

@@ -177,8 +177,8 @@ class CfgSimplifier {
     bool changed = false;
     for (unsigned i = block.num_arguments(); i-- > 0;) {
       Value argument = block.argument(i);
+      if (HasExtentsOfItsOwn(argument.type())) continue;
       if (argument.has_uses() && !IsPassedToItself(block, i)) {
-        if (HasExtentsOfItsOwn(argument.type())) continue;
         const Value only = OnlyValue(block, i);
         if (!only || only.type() != argument.type() ||
             !dominance.ValueDominates(only, block.front())) {
