@@ -51,7 +51,7 @@ constexpr StandardPipeline kPipelines[] = {
     {"simplify", "constants evaluated, repeats and unused parts removed, weights joined",
      "infer-shapes,simplify-control,canonicalize," TENON_BYTES_FOLD
      ",infer-shapes,canonicalize," TENON_BYTES_FOLD ",fuse{rules=conv},expand-fused{all=true},"
-     "constant-fold{keep-bytes=true,max-bytes=16777216},cse,dce"},
+     "constant-fold{keep-bytes=true max-bytes=16777216},cse,dce"},
     {"onnx-O0", "O0 for an ONNX model", "infer-shapes"},
     {"onnx-O1", "O1 for an ONNX model: the operations that it has",
      "infer-shapes,simplify-control,canonicalize,sink-expands,canonicalize-splits,"

@@ -168,15 +168,17 @@ class Combiner {
            (opset_ >= 21 && (dtype == DType::kI16 || dtype == DType::kU16));
   }
 
-  // The zero point as a constant of the quantized type; null if it is none. Absent: zeros.
-  Value ZeroPoint(Lowering& l, const PerAxis& zero, const PerAxis& scale, DType dtype) {
+  // The zero point as a constant of the quantized type; null if it is none. Absent: zeros. It is
+  // `sign` times what `zero` holds.
+  Value ZeroPoint(Lowering& l, const PerAxis& zero, const PerAxis& scale, DType dtype,
+                  double sign = 1) {
     const int64_t size = scale.axis < 0 ? -1 : scale.size;
     if (!zero) return l.Scalar(dtype, 0, std::span(&size, size < 0 ? 0 : 1));
     if (zero.axis >= 0 && zero.axis != scale.axis) return Value();
     std::vector<std::byte> bytes;
     const Range range = RangeOf(dtype);
     for (int64_t i = 0; i < std::max<int64_t>(size, 1); ++i) {
-      const double value = zero.value.ElementAsDouble(zero.size == 1 ? 0 : i);
+      const double value = sign * zero.value.ElementAsDouble(zero.size == 1 ? 0 : i);
       if (value != std::round(value) || value < range.min || value > range.max) return Value();
       bytes.resize(bytes.size() + SizeOf(dtype));
       StoreFromDouble(dtype, value, bytes.data() + bytes.size() - SizeOf(dtype));
@@ -192,10 +194,11 @@ class Combiner {
     return {{"axis", l.Int(scale.axis)}};
   }
 
-  // (cast(q) - zero) * scale
+  // (cast(q) - zero) * scale, with a difference or with a sum
   void DequantizeLinear(Lowering& l) {
     const Value difference = l.operand(0);
-    Operation* const sub = OwnNode(difference, "Sub");
+    Operation* const add = OwnNode(difference, "Add");
+    Operation* const sub = add != nullptr ? add : OwnNode(difference, "Sub");
     const Value wide = sub != nullptr ? sub->operand(0) : difference;
     Operation* const cast = OwnNode(wide, "Cast");
     if (cast == nullptr || IntOf(*cast, "to", 0) != onnxpb::TensorProto::FLOAT) return;
@@ -204,7 +207,7 @@ class Combiner {
     const PerAxis scale = PerAxisOf(l.operand(1), q.type());
     const PerAxis zero = sub != nullptr ? PerAxisOf(sub->operand(1), q.type()) : PerAxis();
     if (!scale || (sub != nullptr && !zero)) return;
-    const Value point = ZeroPoint(l, zero, scale, q.type().dtype());
+    const Value point = ZeroPoint(l, zero, scale, q.type().dtype(), add != nullptr ? -1 : 1);
     if (!point) return;
     const Value made =
         l.Node("DequantizeLinear", {q, Vector(l, scale, scale.axis < 0 ? -1 : scale.size), point},
