@@ -138,7 +138,8 @@ constexpr char kLayerNorms[] = "fused.transformer_stack nn.layer_norm";
 constexpr char kRmsNorms[] = "fused.transformer_stack nn.rms_norm";
 // The tables are made once, from rows at the positions.
 constexpr char kRotated[] =
-    "fused.transformer_stack nn.rms_norm ten.check_range ten.concat ten.concat ten.gather ten.gather ten.reshape "
+    "fused.transformer_stack nn.rms_norm ten.check_range ten.concat ten.concat ten.gather "
+    "ten.gather ten.reshape "
     "ten.reshape";
 
 std::vector<Spelling> All() {
