@@ -71,6 +71,7 @@ class ValueRangeBase {
 
  protected:
   ValueRangeBase() = default;
+  // A range of `count` values.
   explicit ValueRangeBase(size_t count) : count_(count) {}
 
  private:

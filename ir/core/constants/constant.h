@@ -26,6 +26,7 @@ inline Attribute ConstantElementsOf(const Operation* op) {
                            op->num_results() == 1 && value.type() == op->result(0).type();
   return is_contents ? value : Attribute();
 }
+// The same for what defines `value`.
 inline Attribute ConstantElementsOf(Value value) {
   return value ? ConstantElementsOf(value.defining_op()) : Attribute();
 }

@@ -68,10 +68,13 @@ class Rewriter : public OpBuilder {
   // The functions of edit.h. An op that takes the place of another one is told as created, and the
   // other one as erased.
   Operation* SetOperandGroup(Operation* op, unsigned group, std::span<const Value> values);
+  // InsertOperands of edit.h. Checks `at`.
   Operation* InsertOperands(Operation* op, unsigned at, std::span<const Value> values);
+  // EraseOperands of edit.h.
   void EraseOperands(Operation* op, unsigned first, unsigned count);
   // Moves `op` before or behind `other`, another op that is in a block.
   void MoveBefore(Operation* op, Operation* other);
+  // Moves `op` behind `other`, which is not inside of it.
   void MoveAfter(Operation* op, Operation* other);
   // Inserts a copy of `op` at the insertion point and returns it (clone.h).
   Operation* InsertClone(const Operation& op, IrMapping& mapping);
@@ -82,7 +85,9 @@ class Rewriter : public OpBuilder {
   Block* AddBlock(Region& region);
   // The functions of edit.h. A moved op is told as modified.
   Block* SplitBlock(Operation* first);
+  // InlineBlock of edit.h. An insertion point in `from` goes where its ops go.
   void InlineBlock(Block* from, Block* to, Operation* before, std::span<const Value> arguments);
+  // Appends `from` to `to`: InlineBlock at its end.
   void MergeBlocks(Block* from, Block* to, std::span<const Value> arguments) {
     InlineBlock(from, to, nullptr, arguments);
   }
