@@ -8,6 +8,7 @@
 #include "ir/core/block.h"
 #include "ir/core/defined_dims.h"
 #include "ir/core/interfaces/op_interfaces.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -129,32 +130,13 @@ class Dce : public Pass {
   }
 
   static int64_t RemoveUnreachable(Region& region) {
-    if (region.empty()) return 0;
-    absl::flat_hash_set<Block*> reached = {&region.front()};
-    std::vector<Block*> work = {&region.front()};
-    while (!work.empty()) {
-      Block* block = work.back();
-      work.pop_back();
-      Operation* last = block->back();
-      for (unsigned i = 0; last != nullptr && i < last->num_successors(); ++i) {
-        if (reached.insert(last->successor(i)).second) work.push_back(last->successor(i));
-      }
-    }
-    std::vector<Block*> dead;
-    int64_t removed = 0;
+    int64_t removed = RemoveUnreachableBlocks(region);
     for (Block& block : region) {
-      if (reached.count(&block) == 0) {
-        dead.push_back(&block);
-        continue;
-      }
       for (Operation& op : block) {
         for (unsigned r = 0; r < op.num_regions(); ++r) removed += RemoveUnreachable(op.region(r));
       }
     }
-    // Dead blocks may use each other's values in any order.
-    for (Block* block : dead) block->DropAllReferences();
-    for (Block* block : dead) region.Remove(block);
-    return removed + static_cast<int64_t>(dead.size());
+    return removed;
   }
 
   Operation* root_ = nullptr;
