@@ -36,7 +36,7 @@ bool Driver::Fold(Operation* op) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (results[i].value) continue;
     Operation* made = values[i].defining_op();
-    Note(made);
+    NoteCreated(made);
     if (context_.observer != nullptr) context_.observer->Created(made);
   }
   for (unsigned i = 0; i < values.size(); ++i) Replaced(op->result(i), values[i]);
@@ -238,6 +238,7 @@ absl::StatusOr<DriverResult> Driver::Run() {
   const auto collect = [&] {
     ops.clear();
     erased_.clear();
+    reused_.clear();
     top_->Walk([&](Operation* op) {
       ops.push_back(op);
       Note(op);
@@ -257,6 +258,7 @@ absl::StatusOr<DriverResult> Driver::Run() {
     };
     for (Operation* op : ops) {
       if (!erased_.empty() && erased_.contains(op)) continue;
+      if (!reused_.empty() && reused_.contains(op)) continue;  // waits in the worklist
       worklist_.Remove(op);
       TENON_RETURN_IF_ERROR(visit(op));
     }

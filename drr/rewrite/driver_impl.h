@@ -49,8 +49,7 @@ class Driver : public RewriteListener {
     BeginPatternStep();
     if (context_.rule_log != nullptr) created_.push_back(op);
     Changed();
-    erased_.erase(op);
-    Note(op);
+    NoteCreated(op);
     if (context_.observer != nullptr) context_.observer->Created(op);
     worklist_.Push(op);
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
@@ -100,6 +99,12 @@ class Driver : public RewriteListener {
   // that changes something, and drops them from `patterns`.
   absl::StatusOr<bool> TryPatterns(Operation* op, Patterns& patterns, int above);
   absl::StatusOr<bool> TryPattern(const RewritePattern& pattern, Operation* op);
+  // The allocator decides whether a new op lies where an erased one did; the order of visits must
+  // not depend on that.
+  void NoteCreated(const Operation* op) {
+    if (erased_.erase(op) > 0) reused_.insert(op);
+    Note(op);
+  }
   void Note(const Operation* op) {
     const OpInfo*& noted = noted_[op->id() % noted_.size()];
     if (noted == &op->info()) return;
@@ -152,6 +157,7 @@ class Driver : public RewriteListener {
   std::vector<bool> disabled_;             // by rule; empty: none is
   std::array<const OpInfo*, 64> noted_{};  // some of the ops in it
   absl::flat_hash_set<const Operation*> erased_;  // in this sweep
+  absl::flat_hash_set<const Operation*> reused_;  // created in this sweep where erased ones lay
   std::vector<Operation*> created_;               // by the rule that is being applied; for the log
   const RewriteStep* pattern_step_ = nullptr;     // of a pattern that has not changed anything yet
   DriverResult result_;

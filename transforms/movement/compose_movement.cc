@@ -71,17 +71,17 @@ class ComposeMovement : public Pass {
     });
     // The last op of a chain first: it takes in all that comes before. What is made stands behind
     // all ops that are still to be looked at, so that `sources` keeps being true of them.
-    absl::flat_hash_set<Operation*> erased;
+    absl::flat_hash_set<Operation*> waiting(roots.begin(), roots.end());
     int64_t composed = 0;
     for (auto it = roots.rbegin(); it != roots.rend(); ++it) {
-      if (erased.contains(*it)) continue;
+      if (waiting.erase(*it) == 0) continue;  // erased; what is made may lie where it lay
       Value root = (*it)->result();
       MovementRegion region(root, sources);
       if (!region.Build()) continue;
       OpBuilder builder = OpBuilder::Before(*it);
       TENON_ASSIGN_OR_RETURN(const Value value, Gathered(builder, (*it)->location(), root, region));
       root.ReplaceAllUsesWith(value);
-      EraseDead(*it, erased);
+      EraseDead(*it, waiting);
       ++composed;
     }
     if (composed > 0) context.statistics->Add("composed", composed);
@@ -89,8 +89,9 @@ class ComposeMovement : public Pass {
   }
 
  private:
-  // With the movements before it that nobody uses any more.
-  static void EraseDead(Operation* last, absl::flat_hash_set<Operation*>& erased) {
+  // With the movements before it that nobody uses any more, which no longer wait for their turn.
+  static void EraseDead(Operation* last, absl::flat_hash_set<Operation*>& waiting) {
+    absl::flat_hash_set<Operation*> erased;
     std::vector<Operation*> pending = {last};
     while (!pending.empty()) {
       Operation* op = pending.back();
@@ -102,6 +103,7 @@ class ComposeMovement : public Pass {
       }
       op->Erase();
       erased.insert(op);
+      waiting.erase(op);
     }
   }
 };
