@@ -73,6 +73,7 @@ struct RuleLog {
   // For these: misses in the program as it is written, before any pass but
   // infer-shapes. What matches there is a miss too.
   std::vector<RuleMiss> written;
+  std::set<std::string, std::less<>> cut_off;  // rules whose near misses were not all looked for
   std::vector<ProgramChange> changes;  // of the run, in order; recorded for `given` rules only
   std::set<std::string, std::less<>> disabled;  // rules that this run does not apply
   std::map<std::string, std::string>

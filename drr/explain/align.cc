@@ -168,6 +168,7 @@ Alignment Matcher::Aligned(const Edge& start) const {
 std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& start, Operation* op,
                                         int tolerance, int64_t budget) {
   Start(rule, nullptr);
+  used_ = 0;
   if (op->num_results() <= start.result) return std::nullopt;
   tolerance_ = static_cast<size_t>(tolerance);
   steps_ = budget;
@@ -203,6 +204,7 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
     }
   }
   tolerance_ = 0;
+  used_ = budget - std::max<int64_t>(steps_, 0);
   return best;
 }
 

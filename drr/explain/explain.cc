@@ -17,8 +17,11 @@
 namespace tenon::drr {
 namespace {
 
-constexpr int kTolerance = 3;        // things that may be wrong at one place
-constexpr int64_t kBudget = 20000;   // steps of matching for one attempt
+constexpr int kTolerance = 3;       // things that may be wrong at one place
+constexpr int64_t kBudget = 20000;  // steps of matching for one attempt
+constexpr int64_t kCheap = 256;     // steps of an attempt that are not counted
+// Steps of a rule in a function. When they are spent, only cheap attempts are made.
+constexpr int64_t kAllowance = 1'000'000;
 constexpr size_t kMaxMisses = 1000;  // kept of one rule
 constexpr std::string_view kFires = "nothing: the rule fires here when it is applied";
 
@@ -40,8 +43,8 @@ std::vector<std::string> NodesOf(const std::vector<Operation*>& ops) {
 
 class Explainer {
  public:
-  Explainer(const CompiledRule& rule, Operation* top, const RewriteQueries& queries,
-            const RuleLog& log, bool fast_math)
+  Explainer(const CompiledRule& rule, Operation* top, const RewriteQueries& queries, RuleLog& log,
+            bool fast_math)
       : rule_(rule), top_(top), queries_(queries), log_(log), matcher_(top->context()) {
     matcher_.set_fast_math(fast_math);
     parents_.resize(rule.nodes.size());
@@ -66,12 +69,12 @@ class Explainer {
   absl::StatusOr<std::vector<RuleMiss>> Run() {
     top_->Walk([&](Operation* op) { TryAt(op); });
     TENON_RETURN_IF_ERROR(error_);
-    if (cut_ > 0) {
+    if (cut_ > 0 && log_.cut_off.insert(rule_.rule->name()).second) {
       EmitWarning(top_->context(), top_->location(),
                   fmt::format("the search for near misses of rule '{}' ({}) was cut off at {} "
-                              "place{}, after {} steps: nearer misses may exist",
+                              "place{}, after {} steps each or {} in all: nearer misses may exist",
                               rule_.rule->name(), rule_.rule->place(), cut_, cut_ == 1 ? "" : "s",
-                              kBudget));
+                              kBudget, kAllowance));
     }
     if (found_.empty() && far_) found_.push_back(*std::move(far_));
     std::stable_sort(found_.begin(), found_.end(), IsNearer);
@@ -110,6 +113,14 @@ class Explainer {
     }
   }
 
+  std::optional<Alignment> Align(const Edge& start, Operation* op, int tolerance, int64_t budget) {
+    std::optional<Alignment> found =
+        matcher_.Align(rule_, start, op, tolerance, std::min(budget, std::max(left_, kCheap)));
+    left_ -= std::max<int64_t>(matcher_.steps() - kCheap, 0);
+    cut_ += matcher_.exhausted() ? 1 : 0;
+    return found;
+  }
+
   void TryRoot(Operation* op) {
     if (matcher_.Match(rule_, op)) {
       const std::string refused = WhyRefused(matcher_, queries_).why;
@@ -126,9 +137,7 @@ class Explainer {
     }
     std::optional<Alignment> best;
     for (int tolerance = 1; tolerance <= kTolerance; ++tolerance) {
-      std::optional<Alignment> found =
-          matcher_.Align(rule_, rule_.roots[0], op, tolerance, kBudget);
-      cut_ += matcher_.exhausted() ? 1 : 0;
+      std::optional<Alignment> found = Align(rule_.roots[0], op, tolerance, kBudget);
       if (found && (!best || found->IsNearerThan(*best))) best = std::move(found);
       if (best && best->cost() <= 6 * tolerance) break;
     }
@@ -137,8 +146,7 @@ class Explainer {
 
   // The part of the rule at and below `n`, where what is above does not fit.
   void TryInside(uint16_t n, Operation* op) {
-    std::optional<Alignment> found = matcher_.Align(rule_, Edge{n, 0, false}, op, 1, kBudget / 4);
-    cut_ += matcher_.exhausted() ? 1 : 0;
+    std::optional<Alignment> found = Align(Edge{n, 0, false}, op, 1, kBudget / 4);
     if (!found) return;
     std::vector<std::string> wanted;
     for (uint16_t parent : parents_[n]) {
@@ -288,13 +296,14 @@ class Explainer {
   const CompiledRule& rule_;
   Operation* top_;
   const RewriteQueries queries_;
-  const RuleLog& log_;
+  RuleLog& log_;
   Matcher matcher_;
   std::vector<std::vector<uint16_t>> parents_;  // by node: op nodes that use it
   std::vector<Alignment> found_;
   std::optional<Alignment> far_;  // without nodes that are asked for: the nearest of the others
   absl::Status error_;
-  int64_t cut_ = 0;  // attempts that ran out of steps
+  int64_t cut_ = 0;            // attempts that ran out of steps
+  int64_t left_ = kAllowance;  // steps
 };
 
 }  // namespace

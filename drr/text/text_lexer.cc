@@ -6,6 +6,11 @@ namespace tenon::drr {
 
 Token TextLexer::Next() {
   Token token = Read();
+  if (token.text.size() > kMaxTokenLength) {
+    token.kind = Token::Kind::kSign;
+    token.text = token.text.substr(0, 16);
+    token.too_long = true;
+  }
   after_operand_ = token.kind == Token::Kind::kName || token.kind == Token::Kind::kNumber ||
                    token.text == ")" || token.text == "}" || token.text == "]";
   return token;

@@ -12,7 +12,11 @@ struct Token {
   Kind kind = Kind::kEnd;
   std::string_view text;  // a string without its quotes; a sign '"' is an unclosed one
   int line = 1, column = 1;
+  bool too_long = false;  // more than kMaxTokenLength; a sign whose text is its first bytes then
 };
+
+// Names and texts of rules are told in messages and reports.
+inline constexpr size_t kMaxTokenLength = 4096;
 
 // Splits `text`, which must outlive it, into words and skips comments.
 class TextLexer {

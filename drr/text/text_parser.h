@@ -53,6 +53,10 @@ class RuleTextParser {
         fmt::format("{}:{}:{}: {}", file_, token_.line, token_.column, message));
   }
   absl::Status Expected(std::string_view what) const {
+    if (token_.too_long) {
+      return Error(fmt::format("the word '{}...' is too long (expected at most {} bytes)",
+                               token_.text, kMaxTokenLength));
+    }
     if (Is("\"")) return Error("the text is not closed in its line (expected '\"')");
     return Error(token_.kind == Token::Kind::kEnd
                      ? fmt::format("expected {} before the end", what)

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ir/core/context/diagnostic.h"
 #include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
 #include "pass/rule_log.h"
@@ -244,6 +245,34 @@ TEST_F(BudgetTest, DimensionsThatAreSharedOften) {
       Rule("dims").Match(Relu(Neg(x))).Where(ShapeIs(x, {a})).Replace(Reshape(x, {.shape = {sum}}));
   EXPECT_THAT(Apply(rule, Function(1, "", "%x0")),
               HasSubstr("a dimension expression has more than 1000 terms"));
+}
+
+// Each attempt is bounded, and so are all of a rule in a function together.
+TEST_F(BudgetTest, NearMissesOfManyPlaces) {
+  std::string lets = "rule sums {\n let a0 = add(x, x)\n";
+  for (int i = 1; i < 40; ++i) lets += fmt::format(" let a{0} = add(a{1}, a{1})\n", i, i - 1);
+  auto rules = ParseRules(lets + " match relu(a39)\n replace x\n}\n", "x.drr", context_);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  auto compiled = CompiledRules::Create(*std::move(rules), context_);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  std::string body;
+  for (int i = 1; i <= 2000; ++i) {
+    body += Line(fmt::format("%x{}", i), "ten.add", fmt::format("%x{}", i - 1),
+                 fmt::format("%x{}", i - 1));
+  }
+  auto module = ParseModule(context_, Function(1, body, "%x2000"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  int warnings = 0;
+  const ScopedDiagnosticHandler count(context_, [&](const Diagnostic& diagnostic) {
+    EXPECT_THAT(diagnostic.message, HasSubstr("was cut off at"));
+    ++warnings;
+  });
+  RuleLog log;
+  log.wanted = [](std::string_view) { return true; };
+  for (int times = 0; times < 3; ++times)
+    ASSERT_TRUE(FindMisses(*compiled, module->get(), PassContext(), log).ok());
+  EXPECT_EQ(warnings, 1);
+  EXPECT_THAT(log.cut_off, ::testing::ElementsAre("sums"));
 }
 
 }  // namespace

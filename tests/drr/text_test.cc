@@ -4,6 +4,7 @@
 #include <string>
 
 #include "drr/compile/compiled.h"
+#include "drr/text/text_lexer.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -216,6 +217,21 @@ TEST_F(TextTest, RulesOfTooManyPartsAreRefused) {
               HasSubstr("more than 1000 conditions"));
   EXPECT_THAT(Why("rule a { match neg(reshape(x) {shape = {" + dims + "}}) replace neg(x) }"),
               HasSubstr("more than 1000 dimension expressions"));
+}
+
+TEST_F(TextTest, LongWordsAreRefusedAndNotRepeated) {
+  const std::string word(1 << 20, 'a'), most(drr::kMaxTokenLength, 'b');
+  for (const std::string& text :
+       {"rule " + word + " { match neg(neg(x)) replace x }",
+        "rule a { match neg(neg(" + word + ")) replace " + word + " }",
+        "rule a { match " + word + "(x) replace x }",
+        "rule a { match neg(x) where dtype(x) == \"" + word + "\" replace x }",
+        "rule a { match neg(x) where rank(x) == " + std::string(1 << 20, '1') + " replace x }"}) {
+    const std::string why = Why(text);
+    EXPECT_THAT(why, HasSubstr("is too long (expected at most 4096 bytes)"));
+    EXPECT_LT(why.size(), 200u);
+  }
+  EXPECT_EQ(Why("rule " + most + " { match neg(neg(x)) replace x }"), "");
 }
 
 TEST_F(TextTest, EverythingHasANotation) {
