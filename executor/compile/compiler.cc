@@ -24,6 +24,7 @@
 #include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/kernel_ops.h"
+#include "ir/dialect/verify/verify_functions.h"
 
 namespace tenon {
 namespace {
@@ -367,7 +368,10 @@ class Compiler {
     if (callee == nullptr || callee->region().empty()) {
       return Reject(op, "the callee has no body (expected a function with a body)");
     }
-    if (const absl::Status valid = op.info().def().verify(op); !valid.ok()) {
+    if (CallArguments(op).size() != op.num_operands()) {
+      return Reject(op, "a call has operands that are no arguments (expected only arguments)");
+    }
+    if (const absl::Status valid = CheckCall(op, *callee); !valid.ok()) {
       return Reject(op, std::string(valid.message()));
     }
     instruction.kind = Instruction::Kind::kInvoke;

@@ -13,6 +13,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/defined_dims.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
@@ -56,7 +57,7 @@ bool IsDimsInDisguise(Operation* op) {
 bool IsTypePinned(Value value) {
   for (OpOperand& use : value.uses()) {
     const Operation* user = use.owner();
-    if (Isa<func::CallOp>(user)) return true;
+    if (IsCall(*user)) return true;
     for (unsigned i = 0; i < user->num_successors(); ++i) {
       const auto [first, count] = user->successor_operands(i);
       if (use.index() >= first && use.index() < first + count) return true;
