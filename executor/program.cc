@@ -36,7 +36,8 @@ absl::Status ProgramImpl::Error(const Instruction& instruction, const absl::Stat
 }
 
 absl::Status ProgramImpl::Placed(const Instruction& instruction, absl::Status status) const {
-  const bool lacks = absl::IsResourceExhausted(status) && !status.GetPayload(kHasPlace);
+  const bool can_lack = absl::IsResourceExhausted(status) || absl::IsInvalidArgument(status);
+  const bool lacks = can_lack && !status.GetPayload(kHasPlace);
   return lacks ? Error(instruction, status) : status;
 }
 

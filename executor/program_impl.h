@@ -42,6 +42,12 @@ struct BlockEnd {
   std::string_view op;  // the name of the terminator
 };
 
+// The symbols of one block of a function, in the order of its program's outer_symbols.
+struct BlockSymbols {
+  std::vector<int> slots;   // where the run keeps the value
+  std::vector<bool> reads;  // a block that dominates this one has named it
+};
+
 // One step of a program.
 struct Instruction {
   enum class Kind : uint8_t { kCall, kView, kDims, kIf, kFor, kWhile, kInvoke, kBlocks };
@@ -70,7 +76,9 @@ struct Instruction {
   // kBlocks: by block.
   std::vector<NestedProgram> regions;
   LoopParts loop;
-  std::vector<BlockEnd> ends;  // kBlocks: by block
+  // kBlocks: by block
+  std::vector<BlockEnd> ends;
+  std::vector<BlockSymbols> symbols;
 
   bool has_parts() const { return parts || !joined.empty(); }
   bool is_control() const {
@@ -128,6 +136,9 @@ struct ProgramImpl {
   // For the program of a region: symbols that it mentions. Those that are known outside get their
   // values from there.
   std::vector<std::string_view> outer_symbols;
+  // What the inputs are the arguments of, for messages: a function or a region. Empty for the
+  // program of a session.
+  std::string arguments_of;
   // The plan of a function with static shapes, recorded by plan-memory; one offset per set.
   std::optional<MemoryPlan> static_plan;
   Context* context = nullptr;
@@ -138,7 +149,8 @@ struct ProgramImpl {
   absl::Status Error(const Instruction& instruction, const absl::Status& status) const;
   absl::Status KernelError(const Instruction& instruction,
                            const kernels::KernelStatus& status) const;
-  // Adds the place to an error of memory that has none yet: of an instruction with regions.
+  // Adds the place of an instruction with regions to an error that has none yet: there was no
+  // memory, or values do not fit the arguments.
   absl::Status Placed(const Instruction& instruction, absl::Status status) const;
   // Removes what Error leaves for Placed: the caller of a run gets a status without payloads.
   static absl::Status WithoutMarks(absl::Status status);

@@ -4,7 +4,9 @@
 #include <chrono>
 
 #include "fmt/format.h"
+#include "ir/base/check.h"
 #include "ir/base/shown_text.h"
+#include "ir/base/suggest.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/constants/keep_blobs.h"
@@ -195,6 +197,23 @@ uint32_t PropertiesDestroyed(const PipelineItem& item) {
   return destroyed;
 }
 
+// InvalidArgument for a pass on an op that its dialect lacks: it would run on nothing, in silence.
+absl::Status CheckAnchors(const PassPipeline& pipeline, const Context& context) {
+  const std::string_view anchor = pipeline.anchor;
+  const std::string_view dialect = anchor.substr(0, anchor.find('.'));
+  if (context.HasDialect(dialect) && context.FindOp(anchor) == nullptr) {
+    std::vector<std::string> names;
+    for (const OpInfo* op : context.OpsOf(dialect)) names.emplace_back(op->name());
+    return absl::InvalidArgumentError(
+        fmt::format("a pass runs on '{}', which dialect '{}' does not have{}", anchor, dialect,
+                    DidYouMean(anchor, names)));
+  }
+  for (const PipelineItem& item : pipeline.items) {
+    if (item.nested != nullptr) TENON_RETURN_IF_ERROR(CheckAnchors(*item.nested, context));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 struct PassManager::Impl {
@@ -261,6 +280,7 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
     return absl::InvalidArgumentError(
         "PassManagerOptions asks for reports or IR to be printed, but its sink is not set");
   }
+  TENON_RETURN_IF_ERROR(CheckAnchors(impl_->pipeline, module->context()));
   TENON_RETURN_IF_ERROR(CheckOrder(*module));
   ResetReports(impl_->pipeline);
   Statistics* const outer_statistics = context.statistics;

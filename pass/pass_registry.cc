@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::string_view kNameCharacters = "expected letters, digits, '-', '_' and '.'";
 
+// A dialect, and a name in it.
+bool IsOpName(std::string_view name) {
+  const size_t dot = name.find('.');
+  return dot != name.npos && dot > 0 && dot + 1 < name.size() && IsPipelineName(name);
+}
+
 absl::Status CheckName(const PassRegistry& registry, std::string_view kind, std::string_view name) {
   if (!IsPipelineName(name)) {
     return absl::InvalidArgumentError(fmt::format(
@@ -27,6 +33,12 @@ absl::Status PassRegistry::Register(PassInfo info) {
   if (info.create == nullptr)
     return absl::InvalidArgumentError(
         fmt::format("pass '{}' lacks its create function", info.name));
+  if (!info.anchor.empty() && !IsOpName(info.anchor)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "pass '{}' runs on '{}', which is no name of an operation (expected one such as "
+        "func.func)",
+        info.name, info.anchor));
+  }
   std::set<std::string_view> names;
   for (const PassOption& option : info.options) {
     const auto wrong = [&](std::string_view what) {

@@ -45,7 +45,8 @@ class RewriteObserver {
   virtual void StepBegins(const RewriteStep& /*step*/) {}
   // A step of kRule or kFold has made `op`.
   virtual void Created(Operation* /*op*/) {}
-  // A step of kRule or kFold is about to erase `op`.
+  // `op` is about to be erased: by a step of kRule or kFold, or between two steps, since it has
+  // neither uses nor effects.
   virtual void Erasing(Operation* /*op*/) {}
   // A step of kRule or kFold is about to give all uses of `was` to `now`.
   virtual void Replaced(Value /*was*/, Value /*now*/) {}

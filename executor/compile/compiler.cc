@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/compile/block_symbols.h"
 #include "executor/compile/deciding_inputs.h"
 #include "executor/compile/place_constants.h"
 #include "executor/compile/read_instruction.h"
@@ -23,6 +24,7 @@
 #include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/kernel_ops.h"
+#include "ir/dialect/verify/verify_functions.h"
 
 namespace tenon {
 namespace {
@@ -87,12 +89,14 @@ class Compiler {
         outer_(outer) {
     program_->options = outer->program_->options;
     program_->context = outer->program_->context;
+    program_->arguments_of = "the region";
   }
   // For a function that `caller`, a function's program, calls.
   Compiler(Operation* func, const ProgramImpl& caller, Functions& functions)
       : func_(func), program_(functions.programs.at(func)), functions_(functions), called_(true) {
     program_->options = caller.options;
     program_->context = caller.context;
+    program_->arguments_of = fmt::format("@{}", func->attr("sym_name").str());
   }
 
   absl::StatusOr<std::shared_ptr<const ProgramImpl>> Run() {
@@ -179,6 +183,7 @@ class Compiler {
     for (Block& block : func_->region()) {
       Compiler inner(this);
       inner.in_block_ = true;
+      inner.program_->arguments_of = "the block";
       NestedProgram nested;
       TENON_ASSIGN_OR_RETURN(nested.program, inner.RunRegion(*func_, block));
       blocks.regions.push_back(std::move(nested));
@@ -191,6 +196,7 @@ class Compiler {
       }
       blocks.ends.push_back(std::move(end));
     }
+    LinkBlockSymbols(func_->region(), blocks);
     const Type type = func_->attr("function_type").type();
     for (size_t i = 0; i < type.results().size(); ++i) {
       const Type result = type.results()[i];
@@ -362,7 +368,10 @@ class Compiler {
     if (callee == nullptr || callee->region().empty()) {
       return Reject(op, "the callee has no body (expected a function with a body)");
     }
-    if (const absl::Status valid = op.info().def().verify(op); !valid.ok()) {
+    if (CallArguments(op).size() != op.num_operands()) {
+      return Reject(op, "a call has operands that are no arguments (expected only arguments)");
+    }
+    if (const absl::Status valid = CheckCall(op, *callee); !valid.ok()) {
       return Reject(op, std::string(valid.message()));
     }
     instruction.kind = Instruction::Kind::kInvoke;

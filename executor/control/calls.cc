@@ -85,7 +85,8 @@ absl::Status ControlRunner::Invoke(size_t index, std::span<const HeldValue> oper
     TENON_ASSIGN_OR_RETURN(const int64_t bytes, CheckedBytes(dtype, shape));
     return frame->memory[result].Take(static_cast<size_t>(bytes));
   };
-  TENON_RETURN_IF_ERROR(frame->runner.RunHeld(operands, {}, place, frame->made));
+  TENON_RETURN_IF_ERROR(
+      program_.Placed(instruction, frame->runner.RunHeld(operands, {}, place, frame->made)));
   return done(frame->made);
 }
 
@@ -95,17 +96,29 @@ absl::Status ControlRunner::RunBlocks(size_t index, std::span<const HeldValue> o
   std::vector<HeldValue> passed(operands.begin(), operands.end());
   size_t at = 0;
   uint64_t jumps_back = 0;
+  std::vector<int64_t> extents;  // by slot of a symbol
+  Instruction place;             // of the jump, for errors
+  place.location = instruction.location;
   for (;;) {
     TENON_RETURN_IF_ERROR(CheckNotCancelled(*device_.parallel));
     Region& block = SetUp(index, at, {}, bindings);
+    const BlockSymbols& symbols = instruction.symbols[at];
+    for (size_t i = 0; i < symbols.slots.size(); ++i) {
+      if (symbols.reads[i]) block.symbols[i] = extents[symbols.slots[i]];
+    }
     std::swap(block.inputs, passed);
     const absl::Cleanup drop = [&block] {
       for (HeldValue& input : block.inputs) input.owner = nullptr;
       for (HeldValue& made : block.made) made.owner = nullptr;
     };
-    TENON_RETURN_IF_ERROR(RunOnce(index, block, {}));
+    TENON_RETURN_IF_ERROR(program_.Placed(place, RunOnce(index, block, {})));
+    for (size_t i = 0; i < symbols.slots.size(); ++i) {
+      const auto slot = static_cast<size_t>(symbols.slots[i]);
+      if (slot >= extents.size()) extents.resize(slot + 1, kNoValue);
+      const std::string_view symbol = instruction.regions[at].program->outer_symbols[i];
+      extents[slot] = block.runner->last_bindings().Find(symbol).value_or(kNoValue);
+    }
     const BlockEnd& end = instruction.ends[at];
-    Instruction place;  // of the jump, for errors
     place.location = end.location;
     const BlockEnd::Target* target = &end.targets.front();
     if (end.targets.size() > 1) {

@@ -20,6 +20,13 @@ std::string DimsOf(const TensorSpec& spec) {
   return text + Name(spec.dtype);
 }
 
+std::string NameOf(const ProgramImpl& program, size_t input) {
+  if (!program.arguments_of.empty()) {
+    return fmt::format("argument {} of {}", input, program.arguments_of);
+  }
+  return fmt::format("input '{}'", program.inputs[input].name);
+}
+
 // Symbols in the order in which plain ones come first: `past + S` can be solved once S is known.
 absl::Status BindDims(const ProgramImpl& program, std::span<const TensorView> inputs, bool symbols,
                       Bindings& bindings) {
@@ -31,14 +38,14 @@ absl::Status BindDims(const ProgramImpl& program, std::span<const TensorView> in
       const bool is_symbol = dim.kind() == DimExpr::Kind::kSymbol;
       if (dim.is_unknown() || is_symbol != symbols || bindings.Unify(dim, extent)) continue;
       const std::optional<int64_t> expected = dim.Evaluate(bindings.lookup());
-      const std::string why = dim.is_constant()
-                                  ? fmt::format("{}", dim.constant())
-                                  : fmt::format("{} = {} from the other inputs", dim.text(),
-                                                expected ? fmt::format("{}", *expected)
-                                                         : std::string("a size that fits"));
-      return absl::InvalidArgumentError(
-          fmt::format("input '{}' has extent {} at dimension {} (expected {})",
-                      program.inputs[i].name, extent, axis, why));
+      const std::string why =
+          dim.is_constant() ? fmt::format("{}", dim.constant())
+                            : fmt::format("{} = {} from the other {}", dim.text(),
+                                          expected ? fmt::format("{}", *expected)
+                                                   : std::string("a size that fits"),
+                                          program.arguments_of.empty() ? "inputs" : "extents");
+      return absl::InvalidArgumentError(fmt::format(
+          "{} has extent {} at dimension {} (expected {})", NameOf(program, i), extent, axis, why));
     }
   }
   return absl::OkStatus();
@@ -90,20 +97,20 @@ absl::Status BindInputs(const ProgramImpl& program, std::span<const TensorView> 
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorSpec& spec = program.inputs[i];
     if (inputs[i].dtype != spec.dtype || inputs[i].shape.size() != spec.dims.size()) {
-      return absl::InvalidArgumentError(fmt::format("input '{}' is {} (expected {})", spec.name,
+      return absl::InvalidArgumentError(fmt::format("{} is {} (expected {})", NameOf(program, i),
                                                     ShapeText(inputs[i].dtype, inputs[i].shape),
                                                     DimsOf(spec)));
     }
     for (int64_t extent : inputs[i].shape) {
       if (extent < 0)
         return absl::InvalidArgumentError(
-            fmt::format("input '{}' has a negative extent", spec.name));
+            fmt::format("{} has a negative extent", NameOf(program, i)));
     }
     const absl::StatusOr<int64_t> bytes = CheckedBytes(inputs[i].dtype, inputs[i].shape);
     if (!bytes.ok()) {
       return absl::Status(
           bytes.status().code(),
-          fmt::format("input '{}' {}", spec.name, std::string(bytes.status().message())));
+          fmt::format("{} {}", NameOf(program, i), std::string(bytes.status().message())));
     }
   }
   for (const bool symbols : {true, false}) {

@@ -252,6 +252,7 @@ absl::StatusOr<std::vector<Tensor>> Runner::RunDynamic(std::span<const TensorVie
   walk.set_profiler(state_.profiler);
   TENON_RETURN_IF_ERROR(walk.RunAll(inputs, owners));
   program_.options.weights->Save();
+  dynamic_bindings_ = walk.bindings();
   std::vector<Tensor> outputs;
   for (int value : program_.output_values) {
     const TensorView view = walk.view(value);
@@ -322,6 +323,7 @@ absl::Status Runner::RunHeld(std::span<const HeldValue> inputs, std::span<const 
     TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> made,
                            RunDynamic(input_views_, inputs, symbols, /*share=*/true));
     for (size_t i = 0; i < made.size(); ++i) results[i].Set(made[i].view(), made[i].owner());
+    last_bindings_ = &dynamic_bindings_;
     return absl::OkStatus();
   }
   output_views_.clear();
@@ -334,6 +336,7 @@ absl::Status Runner::RunHeld(std::span<const HeldValue> inputs, std::span<const 
     }
     output_views_.push_back({results[i].data, dtype, shape});
   }
+  last_bindings_ = ready->walked().bindings;
   return Execute(*ready, input_views_, output_views_);
 }
 

@@ -45,6 +45,8 @@ class Runner {
   // held.
   absl::Status RunHeld(std::span<const HeldValue> inputs, std::span<const int64_t> symbols,
                        PlaceFn place, std::vector<HeldValue>& results);
+  // The symbols of the last RunHeld that succeeded. Valid until the next call of the runner.
+  const Bindings& last_bindings() const { return *last_bindings_; }
   // Writes results to the caller's memory, whose shapes must be right.
   absl::Status RunInto(std::span<const kernels::TensorView> inputs,
                        std::span<const int64_t> symbols,
@@ -110,6 +112,8 @@ class Runner {
   std::shared_ptr<std::byte> device_arena_;  // for the largest need so far
   size_t device_arena_bytes_ = 0;
   std::vector<kernels::TensorView> input_views_, output_views_;  // of RunHeld
+  Bindings dynamic_bindings_;                                    // of the last RunDynamic
+  const Bindings* last_bindings_ = &dynamic_bindings_;
 };
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/verify/symbol_table.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/func_ops.h"
@@ -122,7 +123,7 @@ void TidyFunction(Operation& module) {
   }
   std::set<std::string, std::less<>> called;
   module.Walk([&](Operation* op) {
-    if (const func::CallOp call = DynCast<func::CallOp>(op)) called.emplace(call.callee());
+    if (const std::string_view callee = CalleeOf(*op); !callee.empty()) called.emplace(callee);
   });
   Block& top = module.region().front();
   for (Operation *op = top.front(), *next = nullptr; op != nullptr; op = next) {

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/tenon.h"
+#include "frontends/debug/runnable_copy.h"
 #include "ir/base/check.h"
 #include "ir/base/check_limits.h"
 #include "ir/base/narrow_number.h"
@@ -112,6 +114,12 @@ absl::StatusOr<Outputs> RunWithoutOverflow(const Program& program, Sample& sampl
   return tame;
 }
 
+// Where the function was before a pass. A copy that a pass on functions began with lies in no
+// module: there it has the place that the function has now.
+PlacedFunction PlaceBefore(Operation* before, Operation* after) {
+  return {before, before->parent_op() != nullptr ? before : after};
+}
+
 bool IsLowered(Operation* function) {
   bool lowered = false;
   function->Walk([&](Operation* op) { lowered |= op->name().starts_with("kernel."); });
@@ -128,18 +136,18 @@ absl::Status RunText(Operation* module, std::string_view text) {
 }
 
 // A program of a copy of the function.
-absl::StatusOr<Program> MakeProgram(const std::shared_ptr<Context>& context, Operation* function,
-                                    const Limits& limits) {
-  auto copy = [&] {
-    OwnedOp module = CreateModule(*context);
-    OpBuilder::AtEnd(*context, &module->region().front()).Insert(Clone(*function));
-    return Model(context, std::move(module));
-  };
+absl::StatusOr<Program> MakeProgram(const std::shared_ptr<Context>& context,
+                                    const PlacedFunction& function, const Limits& limits) {
+  auto copy = [&] { return CopyToRun(context, function).model; };
   // What does not compile is reported by the status alone.
   const ScopedDiagnosticHandler quiet(*context, nullptr);
   auto make = [&]() -> absl::StatusOr<Program> {
-    if (IsLowered(function)) {
+    if (IsLowered(function.function)) {
       Model lowered = copy();
+      // Functions that it calls may not be lowered yet.
+      if (function.HasCalls()) {
+        TENON_RETURN_IF_ERROR(RunText(lowered.module(), "lower-to-kernels{reference=true}"));
+      }
       SetModuleProperties(*lowered.module(), static_cast<uint32_t>(ModuleProperty::kLowered));
       TENON_RETURN_IF_ERROR(RunText(lowered.module(), "plan-memory"));
       ProgramOptions options;
@@ -204,12 +212,19 @@ absl::Status CheckVerifyInputs(Operation* module, const VerifySemanticsOptions& 
 absl::Status SemanticsVerifier::Check(const PassRun& run) {
   TENON_RETURN_IF_ERROR(CheckOptions(options_));
   if (Isa<func::FuncOp>(*run.after)) return CheckFunction(run, run.before, run.after);
-  for (Operation& after : run.after->region().front()) {
-    if (!Isa<func::FuncOp>(after)) continue;
-    for (Operation& before : run.before->region().front()) {
-      if (Isa<func::FuncOp>(before) && SymbolName(before) == SymbolName(after))
-        TENON_RETURN_IF_ERROR(CheckFunction(run, &before, &after));
-    }
+  absl::flat_hash_map<std::string, Operation*> before;
+  run.before->WalkPreOrder([&](Operation* op) {
+    if (Isa<func::FuncOp>(*op)) before.emplace(SymbolPath(*op), op);
+    return true;
+  });
+  std::vector<Operation*> functions;
+  run.after->WalkPreOrder([&](Operation* op) {
+    if (Isa<func::FuncOp>(*op)) functions.push_back(op);
+    return true;
+  });
+  for (Operation* const after : functions) {
+    const auto was = before.find(SymbolPath(*after));
+    if (was != before.end()) TENON_RETURN_IF_ERROR(CheckFunction(run, was->second, after));
   }
   return absl::OkStatus();
 }
@@ -217,7 +232,7 @@ absl::Status SemanticsVerifier::Check(const PassRun& run) {
 absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* before,
                                               Operation* after) {
   if (before->region().empty() || after->region().empty()) return absl::OkStatus();
-  std::unique_ptr<Function>& slot = functions_[std::string(SymbolName(*after))];
+  std::unique_ptr<Function>& slot = functions_[SymbolPath(*after)];
   if (!slot) slot = std::make_unique<Function>();
   Function& state = *slot;
   auto skip = [&](std::string why) {
@@ -226,7 +241,8 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     return absl::OkStatus();
   };
   if (state.outputs.empty()) {
-    absl::StatusOr<Program> program = MakeProgram(context_, before, options_.limits);
+    absl::StatusOr<Program> program =
+        MakeProgram(context_, PlaceBefore(before, after), options_.limits);
     if (!program.ok()) return skip(std::string(program.status().message()));
     state.samples.clear();
     std::string why = "no sample inputs suit the function";
@@ -250,7 +266,7 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
     }
     if (state.samples.empty()) return skip(why);
   }
-  const absl::StatusOr<Program> program = MakeProgram(context_, after, options_.limits);
+  const absl::StatusOr<Program> program = MakeProgram(context_, {after, after}, options_.limits);
   const bool lowered = IsLowered(after);
   std::vector<Outputs> outputs;
   for (size_t s = 0; s < state.samples.size(); ++s) {
@@ -260,10 +276,10 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
         made.ok() ? Compare(state.outputs[s], *made, options_.tolerance, lowered)
                   : "the function does not run any more: " + std::string(made.status().message());
     if (!wrong.empty()) {
-      return absl::InternalError(
-          fmt::format("changed what the program computes: {}\n  {}\n  "
-                      "inputs: {}",
-                      wrong, FindStep(run, before, state, s), state.samples[s].text));
+      return absl::InternalError(fmt::format(
+          "changed what the program computes: {}\n  {}\n  "
+          "inputs: {}",
+          wrong, FindStep(run, PlaceBefore(before, after), state, s), state.samples[s].text));
     }
     outputs.push_back(*std::move(made));
   }
@@ -274,13 +290,11 @@ absl::Status SemanticsVerifier::CheckFunction(const PassRun& run, Operation* bef
 
 // Runs the pass again with fewer and fewer of its steps until one is left that makes the
 // difference.
-std::string SemanticsVerifier::FindStep(const PassRun& run, Operation* before, Function& state,
-                                        size_t sample) const {
+std::string SemanticsVerifier::FindStep(const PassRun& run, const PlacedFunction& before,
+                                        Function& state, size_t sample) const {
   std::string last;
   auto run_with = [&](int64_t limit, int64_t& steps) -> bool {
-    Model copy(context_, CreateModule(*context_));
-    Operation* function =
-        OpBuilder::AtEnd(*context_, &copy.module()->region().front()).Insert(Clone(*before));
+    const RunnableCopy copy = CopyToRun(context_, before);
     PassContext context = passes_;
     std::map<std::string, int64_t, std::less<>> counts;
     context.rule_log = nullptr;
@@ -299,14 +313,16 @@ std::string SemanticsVerifier::FindStep(const PassRun& run, Operation* before, F
       }
       return true;
     };
-    Operation* target = run.before->name() == before->name() ? function : copy.module();
-    if (!run.again(target, context).ok()) return true;
-    const absl::StatusOr<Program> program = MakeProgram(context_, copy.main(), options_.limits);
+    const bool on_function = Isa<func::FuncOp>(*run.before);
+    if (!run.again(on_function ? copy.function : copy.module, context).ok()) return true;
+    Operation* const main = copy.model.main();
+    if (main == nullptr) return true;
+    const absl::StatusOr<Program> program = MakeProgram(context_, {main, main}, options_.limits);
     if (!program.ok()) return true;
     const absl::StatusOr<Outputs> made = program->Run(state.samples[sample].inputs);
-    return !made.ok() ||
-           !Compare(state.outputs[sample], *made, options_.tolerance, IsLowered(copy.main()))
-                .empty();
+    return !made.ok() || !Compare(state.outputs[sample], *made, options_.tolerance,
+                                  IsLowered(copy.model.module()))
+                              .empty();
   };
   int64_t all = 0, unused = 0;
   run_with(std::numeric_limits<int64_t>::max(), all);

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "frontends/cpp/samples/sample_inputs.h"
+#include "frontends/debug/runnable_copy.h"
 #include "ir/base/limits.h"
 #include "ir/core/context/context.h"
 #include "ir/core/operation.h"
@@ -47,7 +48,8 @@ class SemanticsVerifier {
  private:
   struct Function;
   absl::Status CheckFunction(const PassRun& run, Operation* before, Operation* after);
-  std::string FindStep(const PassRun& run, Operation* before, Function& state, size_t sample) const;
+  std::string FindStep(const PassRun& run, const PlacedFunction& before, Function& state,
+                       size_t sample) const;
 
   std::shared_ptr<Context> context_;
   const PassContext& passes_;

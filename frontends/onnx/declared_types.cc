@@ -21,11 +21,27 @@ std::string SymbolText(std::string_view name) {
   return text;
 }
 
+// Is the product of the extents, all known, too large?
+bool HasTooManyElements(const onnxpb::TensorShapeProto& shape) {
+  int64_t count = 1;
+  bool overflows = false;
+  for (const onnxpb::TensorShapeProto::Dimension& dim : shape.dim()) {
+    if (!dim.has_dim_value() || dim.dim_value() <= 0) return false;
+    overflows |= __builtin_mul_overflow(count, dim.dim_value(), &count);
+  }
+  return overflows;
+}
+
 }  // namespace
 
-absl::Status GraphImporter::CheckRank(const onnxpb::ValueInfoProto& info) {
+absl::Status GraphImporter::CheckSize(const onnxpb::ValueInfoProto& info) {
   const int64_t rank = info.type().tensor_type().shape().dim_size();
-  if (rank <= kMaxRank) return absl::OkStatus();
+  if (rank <= kMaxRank) {
+    if (!HasTooManyElements(info.type().tensor_type().shape())) return absl::OkStatus();
+    return EmitError(
+        context_, Location::Name(context_, info.name()),
+        fmt::format("\"{}\" is declared with more elements than 64 bits can count", info.name()));
+  }
   absl::Status error =
       EmitError(context_, Location::Name(context_, info.name()),
                 fmt::format("\"{}\" is declared with {} dimensions (expected at most {})",

@@ -164,7 +164,7 @@ absl::Status GraphImporter::DeclareWeights(const GraphProto& graph, Scope& scope
 absl::Status GraphImporter::DeclareTypes(const GraphProto& graph, Scope& scope) {
   for (const auto* infos : {&graph.value_info(), &graph.output()}) {
     for (const onnxpb::ValueInfoProto& info : *infos) {
-      TENON_RETURN_IF_ERROR(CheckRank(info));
+      TENON_RETURN_IF_ERROR(CheckSize(info));
       scope.declared.emplace(info.name(), &info.type());
     }
   }
@@ -305,7 +305,7 @@ absl::Status GraphImporter::ImportRegion(const GraphProto& graph, Location locat
   TENON_RETURN_IF_ERROR(DeclareWeights(graph, scope));
   for (const onnxpb::ValueInfoProto& input : graph.input()) {
     if (scope.weights.contains(input.name())) continue;
-    TENON_RETURN_IF_ERROR(CheckRank(input));
+    TENON_RETURN_IF_ERROR(CheckSize(input));
     const Type type = Convert(input.type(), /*binding=*/false);
     const Value argument = scope.block->AddArgument(
         type ? type : Type::Opaque(context_, "!onnx.any"), Location::Name(context_, input.name()));

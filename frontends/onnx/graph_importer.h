@@ -92,7 +92,7 @@ class GraphImporter {
   // strings; nullopt for other declarations, and for element types without counterpart.
   std::optional<ContainerType> ConvertContainer(const onnxpb::TypeProto& type);
   // ResourceExhausted if a value is declared with more than kMaxRank dimensions.
-  absl::Status CheckRank(const onnxpb::ValueInfoProto& info);
+  absl::Status CheckSize(const onnxpb::ValueInfoProto& info);
   // Names Unknown dimensions of a value after it.
   void NameDims(Value value, const std::string& name) { dim_namer_.NameUnknownDims(value, name); }
   // Contents of integer tensors, as far as they follow from shapes and constants.

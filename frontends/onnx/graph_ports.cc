@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<GraphImporter::Input>> GraphImporter::DeclareInputs(
     if (!input.has_type()) {
       return Error(file_location_, fmt::format("input \"{}\" has no type", input.name()));
     }
-    TENON_RETURN_IF_ERROR(CheckRank(input));
+    TENON_RETURN_IF_ERROR(CheckSize(input));
     auto container = ConvertStrings(input.type(), /*binding=*/true);
     if (!container) container = ConvertContainer(input.type());
     if (container) {

@@ -166,10 +166,23 @@ Attribute Attribute::Opaque(Context& context, std::string_view text) {
                 [&](AttributeStorage& s) { s.str = std::string(text); });
 }
 
+namespace {
+
+void CheckContents(Type type, size_t bytes) {
+  TENON_CHECK_MSG(type && type.is_static() && type.num_elements() >= 0,
+                  "contents of a tensor need a tensor type with static dimensions");
+  size_t expected = 0;
+  const bool overflows = __builtin_mul_overflow(static_cast<size_t>(type.num_elements()),
+                                                SizeOf(type.dtype()), &expected);
+  TENON_CHECK_MSG(!overflows && bytes == expected,
+                  fmt::format("{} bytes for {}", bytes, type.text()));
+}
+
+}  // namespace
+
 Attribute Attribute::Elements(Context& context, Type type, std::span<const std::byte> bytes) {
-  TENON_CHECK(type.is_static());
+  CheckContents(type, bytes.size());
   size_t element = SizeOf(type.dtype());
-  TENON_CHECK(bytes.size() == static_cast<size_t>(type.num_elements()) * element);
   if (AllElementsEqual(bytes, element)) return Splat(context, type, bytes.first(element));
   if (bytes.size() > kInlineBytes) return Elements(context, type, Blob::Copy(bytes));
   std::string key(1, 'd');
@@ -183,9 +196,9 @@ Attribute Attribute::Elements(Context& context, Type type, std::span<const std::
 }
 
 Attribute Attribute::Elements(Context& context, Type type, std::shared_ptr<const Blob> blob) {
-  TENON_CHECK(type.is_static());
+  TENON_CHECK_MSG(blob != nullptr, "contents of a tensor need a blob");
+  CheckContents(type, blob->size());
   size_t element = SizeOf(type.dtype());
-  TENON_CHECK(blob->size() == static_cast<size_t>(type.num_elements()) * element);
   if (blob->size() <= kInlineBytes || AllElementsEqual(blob->bytes(), element)) {
     return Elements(context, type, blob->bytes());
   }
@@ -202,7 +215,9 @@ Attribute Attribute::Elements(Context& context, Type type, std::shared_ptr<const
 }
 
 Attribute Attribute::Splat(Context& context, Type type, std::span<const std::byte> element) {
-  TENON_CHECK(type.is_static() && element.size() == SizeOf(type.dtype()));
+  TENON_CHECK_MSG(type && type.is_static() && type.num_elements() >= 0 &&
+                      element.size() == SizeOf(type.dtype()),
+                  "a splat needs a tensor type with static dimensions, and one element");
   if (type.num_elements() == 0) return Elements(context, type, std::span<const std::byte>());
   std::string key(1, type.num_elements() == 1 ? 'd' : 's');
   AppendRaw(key, type);

@@ -1,5 +1,6 @@
 #include "ir/core/block.h"
 
+#include <cstdint>
 #include <limits>
 
 #include "ir/core/context/context_impl.h"
@@ -44,6 +45,9 @@ Block::~Block() {
 
 Value Block::AddArgument(Type type, Location location) {
   arguments_.push_back(std::make_unique<BlockArgumentImpl>(type, this, num_arguments(), location));
+  // Operands keep numbers in the upper 16 bits of pointers to it (value.h).
+  TENON_CHECK_MSG(reinterpret_cast<uintptr_t>(arguments_.back().get()) >> 48 == 0,
+                  "a block argument lies beyond the first 48 bits of addresses");
   return Value(arguments_.back().get());
 }
 

@@ -133,10 +133,14 @@ absl::StatusOr<Operation*> OpBuilder::CreateInferred(const OpInfo& info, Locatio
   if (info.num_slots() > 0) {
     filled = FillDefaults(info, slots);
     for (int i = 0; i < info.num_slots(); ++i) {
-      if (!filled[i] && info.def().attrs[i].required) {
-        return EmitError(
-            *context_, location,
-            fmt::format("{}: attribute '{}' is required", info.name(), info.slot_name(i).str()));
+      const AttrDef& attr = info.def().attrs[i];
+      if (!filled[i] && attr.required) {
+        return EmitError(*context_, location,
+                         fmt::format("{}: attribute '{}' is required", info.name(), attr.name));
+      }
+      if (!filled[i] || i == info.segment_slot()) continue;
+      if (const std::string wrong = CheckAttribute(attr, filled[i]); !wrong.empty()) {
+        return EmitError(*context_, location, fmt::format("{}: {}", info.name(), wrong));
       }
     }
   }

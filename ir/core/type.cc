@@ -15,10 +15,17 @@ void AppendRaw(std::string& key, const void* data, size_t size) {
   key.append(static_cast<const char*>(data), size);
 }
 
+// Values keep numbers in the upper 16 bits of these pointers (value.h).
+void CheckAddress(const TypeStorage& storage) {
+  TENON_CHECK_MSG(reinterpret_cast<uintptr_t>(&storage) >> 48 == 0,
+                  "a type lies beyond the first 48 bits of addresses");
+}
+
 Type Intern(Context& context, std::string key, Type::Kind kind,
             const std::function<void(TypeStorage&)>& fill) {
   key.insert(key.begin(), static_cast<char>(kind));
   return Type(ImplOf(context).types.GetOrCreate(key, [&](TypeStorage& s) {
+    CheckAddress(s);
     s.context = &context;
     s.kind = kind;
     fill(s);
@@ -53,6 +60,7 @@ Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) 
     std::memcpy(&key[2 + i * sizeof(p)], &p, sizeof(p));
   }
   return Type(ImplOf(context).types.GetOrCreate({key.data(), key.size()}, [&](TypeStorage& s) {
+    CheckAddress(s);
     s.context = &context;
     s.kind = Kind::kTensor;
     s.dtype = dtype;

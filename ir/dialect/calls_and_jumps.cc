@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "ir/base/check.h"
 #include "ir/core/builder.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/verify/symbol_table.h"
 #include "ir/dialect/cf_ops.h"
 #include "ir/dialect/ctl.h"
@@ -13,14 +14,17 @@
 
 namespace tenon {
 
-bool IsCall(const Operation& op) { return Isa<func::CallOp>(op); }
+bool IsCall(const Operation& op) { return op.info().Find<CallInterface>() != nullptr; }
 
 Operation* CalledFunction(const Operation& op) {
-  if (!IsCall(op)) return nullptr;
-  const Attribute callee = op.attr("callee");
-  if (!callee || callee.kind() != Attribute::Kind::kSymbolRef) return nullptr;
-  Operation* const found = LookupSymbolFrom(op, callee.str());
+  const std::string_view callee = CalleeOf(op);
+  if (callee.empty()) return nullptr;
+  Operation* const found = LookupSymbolFrom(op, callee);
   return Isa<func::FuncOp>(found) ? found : nullptr;
+}
+
+OperandRange CallArguments(const Operation& call) {
+  return call.info().Find<CallInterface>()->Arguments(call);
 }
 
 bool IsJump(const Operation& op) { return Isa<cf::BrOp>(op) || Isa<cf::CondBrOp>(op); }

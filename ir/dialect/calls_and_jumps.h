@@ -8,14 +8,17 @@
 
 #include "ir/core/block.h"
 #include "ir/core/operation.h"
+#include "ir/core/ranges.h"
 
 namespace tenon {
 
-// True for func.call.
+// True for ops of any dialect that call a function: those with CallInterface.
 bool IsCall(const Operation& op);
 // The function that a call runs: a func.func, looked up from the call's nearest symbol table. Null
 // for other ops, and if there is no such function.
 Operation* CalledFunction(const Operation& op);
+// The operands of a call that become the arguments of the function. Requires IsCall.
+OperandRange CallArguments(const Operation& call);
 // True for cf.br and cf.cond_br, which end a block and choose the next one.
 bool IsJump(const Operation& op);
 // True for func.return.

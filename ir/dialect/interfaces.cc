@@ -1,9 +1,11 @@
 // The interfaces (ir/core/interfaces/op_interfaces.h) of Tenon's own ops.
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "ir/core/block.h"
 #include "ir/core/interfaces/op_interfaces.h"
+#include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
@@ -63,7 +65,18 @@ class WhileRegions : public RegionBranchInterface {
 class ForLoop : public LoopInterface {
  public:
   bool Repeats(const Operation&, unsigned) const override { return true; }
-  bool RunsAlways(const Operation&, unsigned) const override { return false; }
+  bool RunsAlways(const Operation& loop, unsigned) const override {
+    int64_t bounds[3];
+    for (unsigned i = 0; i < 3; ++i) {
+      const core::ConstantOp constant = DefinedBy<core::ConstantOp>(loop.operand(i));
+      if (!constant || constant.value().type().num_elements() != 1) return false;
+      const std::optional<int64_t> value = constant.value().ElementAsInt(0);
+      if (!value) return false;
+      bounds[i] = *value;
+    }
+    const auto [lower, upper, step] = bounds;
+    return step > 0 ? lower < upper : step < 0 && lower > upper;
+  }
 };
 
 class WhileLoop : public LoopInterface {

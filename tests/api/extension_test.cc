@@ -266,7 +266,8 @@ TEST(Extension, MistakesAreNamed) {
   }
   EXPECT_THAT(of_def([&] { def->infer = nullptr; }), HasSubstr("has no shape function"));
   EXPECT_THAT(of_def([&] {
-                def->operands.assign(2, {"y", Arity::kOptional, {}});
+                const TypeConstraint y = TensorOf({DType::kF32});
+                def->operands = {{"y", Arity::kOptional, y}, {"z", Arity::kOptional, y}};
               }),
               HasSubstr("has 2 optional or variadic operands"));
   EXPECT_THAT(of_def([&] { def->name = "other.affine"; }), HasSubstr("'other.affine'"));

@@ -370,6 +370,18 @@ def calls(n):
     return "".join(made)
 
 
+def call_chain(n):
+    """Public functions that each call the next one."""
+    count = max(1, n // 3)
+    made = []
+    for i in range(count):
+        body = f"^bb0(%x: {T}):\n  %a = ten.exp(%x) : ({T}) -> {T}\n"
+        if i + 1 < count:
+            body += f"  %c = func.call(%a) <{{callee = @f{i + 1}}}> : ({T}) -> {T}\n"
+        made.append(function(f"f{i}", [T], [T], body + f"  func.return({'%c' if i + 1 < count else '%a'}) : ({T}) -> ()\n"))
+    return "".join(made)
+
+
 def block_arguments(n):
     """A block with as many arguments as there are operations, each passed on from the one before."""
     count = n // 2
@@ -398,7 +410,7 @@ def aliases(n):
 SHAPES = {f.__name__: f for f in (chain, ladder, broken_chain, residual, fan, fan_reversed, tree, products, product_fan, slices,
                                   transposes, symbolic, constants, operand_list, layers,
                                   convolutions, shared_weights, branches, run_time_shapes, merges, equal_branches, wide_blocks,
-                                  blocks_reversed, calls, block_arguments, aliases)}
+                                  blocks_reversed, calls, call_chain, block_arguments, aliases)}
 
 
 def passes(ir_opt, text, arguments):

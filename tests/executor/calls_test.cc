@@ -178,6 +178,30 @@ func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "else
   EXPECT_THAT(std::string(program.status().message()), HasSubstr("the callee has no body"));
 }
 
+// Extents that do not fit are errors of the call, not of an input.
+TEST(Calls, ExtentsThatDoNotFitNameTheCall) {
+  const std::string callee = R"ir(
+func.func() <{function_type = (tensor<?xf32, ["A"]>, tensor<?xf32, ["A"]>) -> tensor<?xf32, ["A"]>, sym_name = "sum", sym_visibility = "private"}> ({
+^bb0(%x: tensor<?xf32, ["A"]>, %y: tensor<?xf32, ["A"]>):
+  %0 = ten.add(%x, %y) : (tensor<?xf32, ["A"]>, tensor<?xf32, ["A"]>) -> tensor<?xf32, ["A"]>
+  func.return(%0) : (tensor<?xf32, ["A"]>) -> ()
+}) : () -> ()
+)ir";
+  absl::StatusOr<Program> program = CompileText(
+      Function("%x: tensor<?xf32>, %y: tensor<?xf32>",
+               "(tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>",
+               "  %0 = func.call(%x, %y) <{callee = @sum}> : (tensor<?xf32>, tensor<?xf32>) -> "
+               "tensor<?xf32>\n  func.return(%0) : (tensor<?xf32>) -> ()\n") +
+      callee);
+  ASSERT_TRUE(program.ok()) << program.status();
+  auto out = program->Run(std::vector<Tensor>{MakeTensor<float>(DType::kF32, {2}, {1, 2}),
+                                              MakeTensor<float>(DType::kF32, {3}, {1, 2, 3})});
+  EXPECT_EQ(out.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(out.status().message()),
+              HasSubstr(":3:8: argument 1 of @sum has extent 3 at dimension 0 (expected A = 2 from "
+                        "the other extents)"));
+}
+
 TEST(Calls, SeveralThreadsRunOneProgram) {
   absl::StatusOr<Program> program = CompileText(Countdown());
   ASSERT_TRUE(program.ok()) << program.status();

@@ -92,6 +92,7 @@ TEST(BuilderTest, WithoutAPointOpsAreDetached) {
 // A wrong definition is an error, and nothing of its dialect is there afterwards.
 TEST(BuilderTest, WrongDefinitionsAreErrors) {
   Context context;
+  const TypeConstraint any{.any = true, .description = "any type"};
   const auto add = [&](const std::function<void(Dialect&)>& change) {
     OpDef good, second;
     good.name = "w.good";
@@ -112,18 +113,22 @@ TEST(BuilderTest, WrongDefinitionsAreErrors) {
               HasSubstr("default of op 'w.second'"));
   EXPECT_THAT(add([](Dialect& d) { d.ops[1].name = "w.good"; }),
               HasSubstr("op 'w.good' has the same name or hash as 'w.good'"));
-  EXPECT_THAT(add([](Dialect& d) {
-                d.ops[1].operands.assign(2, {"x", Arity::kVariadic, {}});
+  EXPECT_THAT(add([&](Dialect& d) {
+                d.ops[1].operands = {{"x", Arity::kVariadic, any}, {"y", Arity::kVariadic, any}};
               }),
               HasSubstr("'w.second' has 2 optional or variadic operands"));
-  EXPECT_THAT(add([](Dialect& d) {
-                d.ops[1].results = {{"x", Arity::kVariadic, {}}, {"y", Arity::kSingle, {}}};
+  EXPECT_THAT(add([&](Dialect& d) {
+                d.ops[1].results = {{"x", Arity::kVariadic, any}, {"y", Arity::kSingle, any}};
               }),
               HasSubstr("result 'x' of 'w.second' is optional or variadic and not the last"));
-  EXPECT_THAT(add([](Dialect& d) { d.ops[1].regions.assign(kMaxRegions + 1, "r"); }),
+  EXPECT_THAT(add([](Dialect& d) {
+                for (unsigned i = 0; i <= kMaxRegions; ++i)
+                  d.ops[1].regions.push_back("r" + std::to_string(i));
+              }),
               HasSubstr("'w.second' has 16 regions (expected at most 15)"));
   EXPECT_THAT(add([](Dialect& d) {
-                d.ops[1].successors.assign(kMaxSuccessors + 1, {"s", -1});
+                for (unsigned i = 0; i <= kMaxSuccessors; ++i)
+                  d.ops[1].successors.push_back({"s" + std::to_string(i), -1});
               }),
               HasSubstr("'w.second' has 8 successors (expected at most 7)"));
   EXPECT_THAT(add([](Dialect& d) {
@@ -137,8 +142,44 @@ TEST(BuilderTest, WrongDefinitionsAreErrors) {
           d.ops[1].attrs.push_back({"a" + std::to_string(1000 + i), AttrType::kI64, true, "", {}});
       }),
       HasSubstr("'w.second' has 256 attributes (expected at most 255)"));
+  EXPECT_THAT(add([&](Dialect& d) {
+                d.ops[1].operands = {{"x", Arity::kSingle, {}}};
+              }),
+              HasSubstr("operand 'x' of op 'w.second' accepts no type"));
+  EXPECT_THAT(add([&](Dialect& d) {
+                d.ops[1].results = {{"", Arity::kSingle, any}};
+              }),
+              HasSubstr("result '' of op 'w.second' has a name that is no identifier"));
+  EXPECT_THAT(add([&](Dialect& d) {
+                d.ops[1].operands = {{"x", Arity::kSingle, any}, {"x", Arity::kSingle, any}};
+              }),
+              HasSubstr("op 'w.second' has two operands 'x'"));
+  EXPECT_THAT(add([](Dialect& d) {
+                d.ops[1].regions = {"r", "r"};
+              }),
+              HasSubstr("op 'w.second' has two regions 'r'"));
+  EXPECT_THAT(add([](Dialect& d) {
+                d.ops[1].successors = {{"s", -2}};
+              }),
+              HasSubstr("successor 's' of 'w.second' gets operand group -2 of 0"));
+  EXPECT_THAT(add([](Dialect& d) { d.ops[1].attrs[0].type = AttrType::kEnum; }),
+              HasSubstr("attribute 'a' of op 'w.second' is an enum of no strings"));
   EXPECT_EQ(add([](Dialect&) {}), "");
   EXPECT_NE(context.FindOp("w.good"), nullptr);
+}
+
+// Attributes of another kind than the definition says are errors of whoever creates the op.
+TEST(BuilderTest, AttributesFitTheDefinition) {
+  Context context;
+  OpDef def;
+  def.name = "w.op";
+  def.attrs = {{"a", AttrType::kI64, true, "", {}}};
+  ASSERT_TRUE(context.RegisterDialect({"w", "", {def}}).ok());
+  OpBuilder builder(context);
+  const Attribute text = Attribute::Str(context, "one");
+  const absl::StatusOr<Operation*> op =
+      builder.CreateInferred(*context.FindOp("w.op"), Location(), {}, std::span(&text, 1));
+  EXPECT_THAT(std::string(op.status().message()), HasSubstr("w.op: attribute 'a' must be"));
 }
 
 // A shape function that forgets a result, or makes one up, is an error of whoever creates the op.

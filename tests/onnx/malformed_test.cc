@@ -79,6 +79,16 @@ TEST(Malformed, Tensors) {
             std::string::npos);
 }
 
+TEST(Malformed, MoreElementsThan64BitsCount) {
+  ModelBuilder model(17);
+  model.Input("x", {1 << 30, 1 << 30, 1 << 30});
+  model.Node("Neg", {"x"}, {"out"}, {}, "neg").Output("out");
+  const std::string error = FirstErrorOf(ImportModel(model));
+  EXPECT_NE(error.find("\"x\" is declared with more elements than 64 bits can count"),
+            std::string::npos)
+      << error;
+}
+
 TEST(Malformed, WrongFieldForTheType) {
   ModelBuilder model = AddModel();
   TensorProto* tensor = model.graph().mutable_initializer(0);

@@ -13,6 +13,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/context/diagnostic.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/text/parser.h"
 #include "ir/core/text/printer.h"
 #include "ir/dialect/core_ops.h"
@@ -25,6 +26,29 @@ namespace my {
 
 using namespace tenon;  // NOLINT(google-build-using-namespace): a host would be in its own
                         // namespace
+
+// Runs its region again and again; always, if it says so.
+class Repeated : public LoopInterface {
+ public:
+  bool Repeats(const Operation&, unsigned) const override { return true; }
+  bool RunsAlways(const Operation& loop, unsigned) const override {
+    return loop.attr("always") && loop.attr("always").bool_value();
+  }
+};
+
+// Calls the function that `target` names. The first operand is no argument.
+class Invoked : public CallInterface {
+ public:
+  std::string_view Callee(const Operation& call) const override {
+    return call.attr("target").str();
+  }
+  void SetCallee(Operation& call, std::string_view callee) const override {
+    call.SetAttr("target", Attribute::SymbolRef(call.context(), callee));
+  }
+  OperandRange Arguments(const Operation& call) const override {
+    return {call.operands().data() + 1, call.num_operands() - 1};
+  }
+};
 
 // my.scale: x * factor.
 Dialect MyDialect() {
@@ -44,7 +68,23 @@ Dialect MyDialect() {
                ? absl::OkStatus()
                : absl::InvalidArgumentError("'factor' must not be 0");
   };
-  return {"my", "What the host adds", {scale}};
+  const TypeConstraint any{.any = true, .description = "any type"};
+  OpDef loop;
+  loop.name = "my.loop";
+  loop.attrs = {{"always", AttrType::kBool, /*required=*/true, {}, {}}};
+  loop.regions = {"body"};
+  loop.traits = TraitBits({Trait::kNoTerminator});
+  loop.interfaces.Add<LoopInterface, Repeated>();
+  OpDef invoke;
+  invoke.name = "my.invoke";
+  invoke.operands = {{"token", Arity::kSingle, any}, {"arguments", Arity::kVariadic, any}};
+  invoke.results = {{"out", Arity::kVariadic, any}};
+  invoke.attrs = {{"target", AttrType::kSymbol, /*required=*/true, {}, {}}};
+  invoke.interfaces.Add<CallInterface, Invoked>();
+  OpDef keep;
+  keep.name = "my.keep";
+  keep.operands = {{"x", Arity::kSingle, any}};
+  return {"my", "What the host adds", {invoke, keep, loop, scale}};
 }
 
 class LowerScale : public Pass {
@@ -125,7 +165,11 @@ class OwnDialect : public ::testing::Test {
   }
 
   std::string Run(const std::string& pipeline, const std::string& factor) {
-    absl::StatusOr<OwnedOp> module = ParseModule(context_, Program(factor));
+    return RunText(pipeline, Program(factor));
+  }
+
+  std::string RunText(const std::string& pipeline, const std::string& text) {
+    absl::StatusOr<OwnedOp> module = ParseModule(context_, text);
     if (!module.ok()) return std::string(module.status().message());
     PassManager manager(registry_);
     if (absl::Status s = manager.AddPipeline(pipeline); !s.ok()) return std::string(s.message());
@@ -151,6 +195,59 @@ TEST_F(OwnDialect, ErrorsNameThePlace) {
   EXPECT_THAT(Run("my-O2", "-1.0"), HasSubstr("pass 'my-lower-scale' on 'func.func' operation: @f: "
                                               "<input>:3:8: my.scale: a negative factor"));
   EXPECT_THAT(Run("my-lower-scales", "1.0"), HasSubstr("did you mean 'my-lower-scale'?"));
+}
+
+// What cannot fail leaves every loop, and a division of integers one that runs always.
+TEST_F(OwnDialect, LicmAsksItsLoops) {
+  const auto loop = [](const std::string& always) {
+    return R"ir(
+func.func() <{function_type = (tensor<2xf32>, tensor<i64>) -> (), sym_name = "f"}> ({
+^bb0(%x: tensor<2xf32>, %n: tensor<i64>):
+  my.loop() <{always = )ir" +
+           always + R"ir(}> ({
+    %a = ten.exp(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    my.keep(%a) : (tensor<2xf32>) -> ()
+    %b = ten.div(%n, %n) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    my.keep(%b) : (tensor<i64>) -> ()
+  }) : () -> ()
+  func.return() : () -> ()
+}) : () -> ()
+)ir";
+  };
+  const auto is_before = [](const std::string& text, std::string_view a, std::string_view b) {
+    return text.find(a) < text.find(b);
+  };
+  const std::string sometimes = RunText("licm", loop("false")),
+                    always = RunText("licm", loop("true"));
+  EXPECT_TRUE(is_before(sometimes, "ten.exp", "my.loop")) << sometimes;
+  EXPECT_TRUE(is_before(sometimes, "my.loop", "ten.div")) << sometimes;
+  EXPECT_TRUE(is_before(always, "ten.div", "my.loop")) << always;
+}
+
+// The body takes the place of the call, if operands and results fit.
+TEST_F(OwnDialect, InlineAsksItsCalls) {
+  const auto call = [](const std::string& operands, const std::string& types) {
+    return R"ir(
+func.func() <{function_type = (tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>, sym_name = "twice", sym_visibility = "private"}> ({
+^bb0(%x: tensor<?xf32, ["N"]>):
+  %0 = ten.add(%x, %x) : (tensor<?xf32, ["N"]>, tensor<?xf32, ["N"]>) -> tensor<?xf32, ["N"]>
+  func.return(%0) : (tensor<?xf32, ["N"]>) -> ()
+}) : () -> ()
+func.func() <{function_type = (tensor<i64>, tensor<2xf32>, tensor<2xi64>) -> tensor<2xf32>, sym_name = "f"}> ({
+^bb0(%token: tensor<i64>, %x: tensor<2xf32>, %y: tensor<2xi64>):
+  %0 = my.invoke()ir" +
+           operands + ") <{target = @twice}> : (" + types + R"ir() -> tensor<2xf32>
+  func.return(%0) : (tensor<2xf32>) -> ()
+}) : () -> ()
+)ir";
+  };
+  const std::string inlined =
+      RunText("inline,symbol-dce", call("%token, %x", "tensor<i64>, tensor<2xf32>"));
+  EXPECT_THAT(inlined, HasSubstr("ten.add(%arg1, %arg1)"));
+  EXPECT_THAT(inlined, Not(HasSubstr("my.invoke")));
+  EXPECT_THAT(RunText("inline", call("%token, %y", "tensor<i64>, tensor<2xi64>")),
+              HasSubstr("my.invoke"));
+  EXPECT_THAT(RunText("inline", call("%token", "tensor<i64>")), HasSubstr("my.invoke"));
 }
 
 TEST_F(OwnDialect, RulesSpeakOfItsOps) {

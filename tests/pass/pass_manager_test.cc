@@ -268,6 +268,19 @@ TEST_F(PassManagerTest, ImpossibleOrderIsRefusedBeforeAnythingRuns) {
   EXPECT_THAT(order_, ElementsAre());
 }
 
+// A pass on an op that does not exist would run on nothing.
+TEST_F(PassManagerTest, UnknownAnchorsAreRefused) {
+  Add("misspelt", "func.fun",
+      [](Operation*, PassContext&) -> absl::StatusOr<PassResult> { return PassResult{}; });
+  EXPECT_THAT(Error("whole,misspelt"),
+              HasSubstr("a pass runs on 'func.fun', which dialect 'func' does not have; did you "
+                        "mean 'func.func'?"));
+  EXPECT_THAT(order_, ElementsAre());
+  Add("foreign", "acme.graph",
+      [](Operation*, PassContext&) -> absl::StatusOr<PassResult> { return PassResult{}; });
+  EXPECT_TRUE(Run("foreign").ok());
+}
+
 TEST_F(PassManagerTest, PropertiesAreKeptInTheModule) {
   absl::StatusOr<PassResult> result = Run("infer");
   ASSERT_TRUE(result.ok());

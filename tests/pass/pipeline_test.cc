@@ -181,6 +181,10 @@ TEST_F(PipelineTest, WrongPassesAreRefused) {
   EXPECT_THAT(why(MakeInfo("O1", "func.func")), HasSubstr("two passes or pipelines 'O1'"));
   EXPECT_THAT(why(MakeInfo("", "func.func")), HasSubstr("pass '' has a name that pipelines"));
   EXPECT_THAT(why(MakeInfo("a,b", "func.func")), HasSubstr("pass 'a,b' has a name that pipelines"));
+  for (const char* anchor : {"func", ".func", "func.", "func func", "any"}) {
+    EXPECT_THAT(why(MakeInfo("p", anchor)), HasSubstr("which is no name of an operation"))
+        << anchor;
+  }
   PassInfo empty = MakeInfo("empty", "func.func");
   empty.create = nullptr;
   EXPECT_THAT(why(empty), HasSubstr("pass 'empty' lacks its create function"));

@@ -319,6 +319,20 @@ class IrOptTest(unittest.TestCase):
       self.assertEqual(status, 1)
       self.assertIn("rule 'some' (" + other + ":2) is never reached", out)
 
+  def test_verify_semantics_of_calls(self):
+    def function(name, visibility, body):
+      t = 'tensor<?xf32, ["N"]>'
+      return (f'func.func() <{{function_type = ({t}) -> {t}, sym_name = "{name}"{visibility}}}> ({{\n^bb0(%x: {t}):\n'
+              '  %one = core.constant() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>\n'
+              f'  %0 = {body} -> {t}\n  %1 = ten.mul(%0, %one) : ({t}, tensor<f32>) -> {t}\n'
+              f'  func.return(%1) : ({t}) -> ()\n}}) : () -> ()\n')
+    text = (function('twice', ', sym_visibility = "private"', 'ten.add(%x, %x) : (tensor<?xf32, ["N"]>, tensor<?xf32, ["N"]>)')
+            + function('main', '', 'func.call(%x) <{callee = @twice}> : (tensor<?xf32, ["N"]>)'))
+    for options in (['--canonicalize'], ['--inline'], ['-O2', '--lower']):
+      status, _, err = ir_opt('-', *options, '--verify-semantics', text=text)
+      self.assertEqual(status, 0, err)
+      self.assertRegex(err, r'verify-semantics: @main: \d+ pass(?:es keep| keeps) the results on \d inputs\n')
+
   def test_verify_semantics(self):
     status, out, err = ir_opt(MODEL, '-O2', '--lower', '--verify-semantics', '-o', '-')
     self.assertEqual(status, 0, err)

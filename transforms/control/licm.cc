@@ -1,34 +1,16 @@
-// licm: moves operations whose operands come from outside of a loop in front of it. Loops are
-// ctl.for and ctl.while. An operation that may fail leaves a loop only if the loop surely runs it.
+// licm: moves operations whose operands come from outside of a loop in front of it. Loops are ops
+// with LoopInterface. An operation that may fail leaves a loop only if the loop surely runs it.
 #include <memory>
 #include <vector>
 
 #include "ir/core/block.h"
-#include "ir/dialect/core_ops.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/dialect/ctl.h"
-#include "ir/dialect/ctl_ops.h"
 #include "transforms/control/may_fail.h"
 #include "transforms/passes.h"
 
 namespace tenon {
 namespace {
-
-bool IsLoop(const Operation& op) { return Isa<ctl::ForOp>(op) || Isa<ctl::WhileOp>(op); }
-
-// Does every run of `loop` go through its region `r`?
-bool SurelyRuns(const Operation& loop, unsigned r) {
-  if (Isa<ctl::WhileOp>(loop)) return r == 0;
-  int64_t bounds[3];
-  for (unsigned i = 0; i < 3; ++i) {
-    const core::ConstantOp constant = DefinedBy<core::ConstantOp>(loop.operand(i));
-    if (!constant || constant.value().type().num_elements() != 1) return false;
-    const std::optional<int64_t> value = constant.value().ElementAsInt(0);
-    if (!value) return false;
-    bounds[i] = *value;
-  }
-  const auto [lower, upper, step] = bounds;
-  return step > 0 ? lower < upper : step < 0 && lower > upper;
-}
 
 class Licm : public Pass {
  public:
@@ -36,7 +18,7 @@ class Licm : public Pass {
     // Inner loops first: what leaves them may leave the loops around them too.
     std::vector<Operation*> loops;
     op->Walk([&](Operation* inner) {
-      if (IsLoop(*inner)) loops.push_back(inner);
+      if (inner->info().Find<LoopInterface>() != nullptr) loops.push_back(inner);
     });
     int64_t moved = 0;
     for (Operation* loop : loops) {
@@ -48,8 +30,9 @@ class Licm : public Pass {
 
  private:
   static int64_t Hoist(Operation& loop, unsigned r) {
-    if (loop.region(r).empty()) return 0;
-    const bool surely = SurelyRuns(loop, r);
+    const LoopInterface& answers = *loop.info().Find<LoopInterface>();
+    if (loop.region(r).empty() || !answers.Repeats(loop, r)) return 0;
+    const bool surely = answers.RunsAlways(loop, r);
     int64_t moved = 0;
     for (Operation *op = loop.region(r).front().front(), *next; op != nullptr; op = next) {
       next = op->next();

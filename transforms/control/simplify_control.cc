@@ -11,6 +11,7 @@
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
+#include "transforms/general/visit_order.h"
 #include "transforms/passes.h"
 #include "transforms/shapes/dim_facts.h"
 
@@ -39,18 +40,30 @@ class Simplifier {
   explicit Simplifier(PassContext& context) : context_(context) {}
 
   absl::StatusOr<bool> Run(Operation* function) {
-    // What is inside changes before what is around it; what is inlined is visited before.
-    std::vector<Operation*> ops;
-    function->Walk([&](Operation* op) {
-      if (IsStructuredControl(*op)) ops.push_back(op);
-    });
     KeepInputs(function->region());
-    for (Operation* op : ops) TENON_RETURN_IF_ERROR(Visit(op));
-    if (changed_) ResolveExtents(function);
-    return changed_;
+    // What one op becomes may change those around it and before it.
+    bool changed = false;
+    do {
+      changed_ = false;
+      // What is inside changes before what is around it; what is inlined is visited before.
+      for (Operation* op : ControlIn(*function)) TENON_RETURN_IF_ERROR(Visit(op));
+      const std::vector<Operation*> ops = ControlIn(*function);
+      for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+        if (Isa<ctl::IfOp>(*it)) TENON_RETURN_IF_ERROR(DropResults(*it));
+      }
+      changed |= changed_;
+    } while (changed_);
+    if (changed) ResolveExtents(function);
+    return changed;
   }
 
  private:
+  static std::vector<Operation*> ControlIn(Operation& function) {
+    std::vector<Operation*> ops = OpsToVisit(function, VisitOrder::kInnerFirst);
+    std::erase_if(ops, [](const Operation* op) { return !IsStructuredControl(*op); });
+    return ops;
+  }
+
   void Changed(std::string_view statistic) {
     changed_ = true;
     context_.statistics->Add(statistic);
@@ -98,7 +111,7 @@ class Simplifier {
         return absl::OkStatus();
       }
       ReplacePassedByBranches(*op);
-      return DropResults(op);
+      return absl::OkStatus();
     }
     if (Isa<ctl::ForOp>(op) && TakeSingleRun(op)) return absl::OkStatus();
     ReplaceInvariants(*op);
@@ -130,7 +143,8 @@ class Simplifier {
     }
   }
 
-  // A ctl.if with those results only that are used.
+  // A ctl.if with those results only that are used. Users come before: they may drop what they
+  // read.
   absl::Status DropResults(Operation* op) {
     std::vector<unsigned> kept;
     for (unsigned i = 0; i < op->num_results(); ++i) {

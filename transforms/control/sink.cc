@@ -6,6 +6,7 @@
 #include "ir/core/block.h"
 #include "ir/core/defined_dims.h"
 #include "ir/dialect/ctl_ops.h"
+#include "transforms/general/visit_order.h"
 #include "transforms/passes.h"
 #include "transforms/reports/liveness.h"
 
@@ -28,11 +29,12 @@ class Sink : public Pass {
   }
 
  private:
-  // Users first, so that what they read can follow them; then what is inside.
+  // Users first, so that what they read can follow them, block after block on the way down; then
+  // what is inside.
   static int64_t SinkIn(Region& region) {
     int64_t moved = 0;
-    for (Block& block : region) {
-      for (Operation *op = block.back(), *previous; op != nullptr; op = previous) {
+    for (Block* const block : BlocksToVisit(region)) {
+      for (Operation *op = block->back(), *previous; op != nullptr; op = previous) {
         previous = op->prev();
         if (!MaySink(*op)) continue;
         Block* const to = BranchThatReads(*op);

@@ -4,8 +4,7 @@
 #include <string_view>
 
 #include "ir/core/block.h"
-#include "ir/core/verify/symbol_table.h"
-#include "ir/dialect/calls_and_jumps.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/dialect/func_ops.h"
 
 namespace tenon {
@@ -17,27 +16,31 @@ CallGraph::CallGraph(Operation* root) {
     return true;
   });
   for (Operation* function : functions) nodes_[function];
-  absl::flat_hash_map<Operation*, std::unique_ptr<SymbolTable>> tables;
-  const auto callee_of = [&](const Operation& call) -> Operation* {
-    const std::string_view path = call.attr("callee").str();
-    Operation* const table = NearestSymbolTable(call);
-    if (table == nullptr || path.find("::@") != std::string_view::npos) return CalledFunction(call);
-    std::unique_ptr<SymbolTable>& symbols = tables[table];
-    if (symbols == nullptr) symbols = std::make_unique<SymbolTable>(table);
-    return symbols->Lookup(path);
-  };
   for (Operation* function : functions) {
     function->WalkPreOrder([&](Operation* op) {
-      if (!IsCall(*op)) return true;
-      const auto callee = nodes_.find(callee_of(*op));
-      if (callee == nodes_.end()) return true;
-      nodes_.at(function).calls.push_back({op, callee->first});
-      callee->second.callers.push_back(function);
+      Operation* const callee = FunctionAt(*op, CalleeOf(*op));
+      if (callee == nullptr) return true;
+      nodes_.at(function).calls.push_back({op, callee});
+      nodes_.at(callee).callers.push_back(function);
       return true;
     });
   }
   FindRecursion(functions);
   Order(functions);
+}
+
+Operation* CallGraph::FunctionAt(const Operation& from, std::string_view path) {
+  if (path.empty()) return nullptr;
+  Operation* found = nullptr;
+  Operation* const table = NearestSymbolTable(from);
+  if (table == nullptr || path.find("::@") != std::string_view::npos) {
+    found = LookupSymbolFrom(from, path);
+  } else {
+    std::unique_ptr<SymbolTable>& symbols = tables_[table];
+    if (symbols == nullptr) symbols = std::make_unique<SymbolTable>(table);
+    found = symbols->Lookup(path);
+  }
+  return nodes_.contains(found) ? found : nullptr;
 }
 
 // Takes away functions that call none that is left, then functions that none that is left calls.

@@ -2,10 +2,13 @@
 #ifndef TENON_TRANSFORMS_FUNCTIONS_CALL_GRAPH_H_
 #define TENON_TRANSFORMS_FUNCTIONS_CALL_GRAPH_H_
 
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "ir/core/operation.h"
+#include "ir/core/verify/symbol_table.h"
 
 namespace tenon {
 
@@ -25,6 +28,9 @@ class CallGraph {
   bool MayRecurse(Operation* function) const;
   // The calls in the body of a function whose callee is known, in the order of the text.
   const std::vector<Call>& CallsIn(Operation* function) const;
+  // The function with a body that the symbol `path` names, as seen from `from`, which may be newer
+  // than the snapshot. Null if there is none.
+  Operation* FunctionAt(const Operation& from, std::string_view path);
 
  private:
   struct Node {
@@ -35,6 +41,7 @@ class CallGraph {
   void FindRecursion(const std::vector<Operation*>& functions);
   void Order(const std::vector<Operation*>& functions);
   absl::flat_hash_map<Operation*, Node> nodes_;
+  absl::flat_hash_map<Operation*, std::unique_ptr<SymbolTable>> tables_;
   std::vector<Operation*> order_;
 };
 

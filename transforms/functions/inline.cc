@@ -1,13 +1,17 @@
-// inline: puts the bodies of functions in the place of their calls, callees first.
+// inline: puts the bodies of functions in the place of their calls.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "ir/base/limits.h"
 #include "ir/core/block.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/verify/symbol_table.h"
+#include "ir/core/verify/symbol_uses.h"
 #include "transforms/functions/call_graph.h"
 #include "transforms/functions/inline_call.h"
 #include "transforms/passes.h"
@@ -54,54 +58,99 @@ bool KeepsSymbols(const Operation& call, Operation& callee) {
   return !has_symbols;
 }
 
+// Operations of a module that copies may lead to. A chain of public functions would have the square
+// of its length. The number does not depend on the module, so that a second run changes nothing.
+constexpr int64_t kMaxModuleOps = 300'000;
+
 class Inline : public Pass {
  public:
   explicit Inline(int64_t max_ops) : max_ops_(max_ops) {}
 
   absl::StatusOr<PassResult> Run(Operation* module, PassContext& context) override {
-    const CallGraph graph(module);
-    absl::flat_hash_map<Operation*, int64_t> size;
+    graph_.emplace(module);
+    size_.clear();
+    references_.clear();
+    inlined_.clear();
+    copies_ = kMaxModuleOps - OpsIn(module);
+    CountReferences(module);
     bool changed = false;
-    for (Operation* function : graph.callees_first()) {
-      int64_t& ops = size[function] = OpsIn(function);
-      DimFacts facts;
-      KeepInputs(*function, facts);
-      bool inlined = false;
-      for (const auto& [call, callee] : graph.CallsIn(function)) {
-        if (callee == function || graph.MayRecurse(callee)) {
-          context.statistics->Add("skipped-recursive");
-          continue;
-        }
-        if (LevelsAround(*call) + LevelsIn(*callee) >= kMaxNesting) {
-          context.statistics->Add("skipped-too-deep");
-          continue;
-        }
-        if (!KeepsSymbols(*call, *callee)) {
-          context.statistics->Add("skipped-other-symbols");
-          continue;
-        }
-        // Functions that recurse come before the ones that they call.
-        const auto known = size.find(callee);
-        const int64_t more = known != size.end() ? known->second : OpsIn(callee);
-        if (ops + more > max_ops_) {
-          context.statistics->Add("skipped-too-large");
-          continue;
-        }
-        if (!InlineCall(call, callee, facts)) {
-          context.statistics->Add("skipped-not-possible");
-          continue;
-        }
-        ops += more;
-        inlined = true;
-        context.statistics->Add("calls-inlined");
-      }
-      if (inlined) Resolve(function, facts);
-      changed |= inlined;
-    }
+    // Callers first: what nothing calls any more then stays as it is.
+    const std::vector<Operation*>& order = graph_->callees_first();
+    for (auto it = order.rbegin(); it != order.rend(); ++it) changed |= InlineInto(*it, context);
+    graph_.reset();
     return PassResult{changed};
   }
 
  private:
+  void CountReferences(Operation* module) {
+    module->WalkPreOrder([&](Operation* op) {
+      ForEachSymbolRef(*op, [&](std::string_view path) {
+        if (Operation* const function = graph_->FunctionAt(*op, path)) ++references_[function];
+      });
+      return true;
+    });
+  }
+
+  int64_t SizeOf(Operation* function) {
+    const auto [at, inserted] = size_.try_emplace(function, 0);
+    if (inserted) at->second = OpsIn(function);
+    return at->second;
+  }
+
+  bool InlineInto(Operation* function, PassContext& context) {
+    if (!IsPublicSymbol(*function) && inlined_.contains(function) && references_[function] == 0) {
+      for (const auto& [call, callee] : graph_->CallsIn(function)) --references_[callee];
+      return false;
+    }
+    std::vector<CallGraph::Call> calls = graph_->CallsIn(function);
+    if (calls.empty()) return false;
+    std::reverse(calls.begin(), calls.end());
+    Caller caller(function);
+    KeepInputs(*function, caller.facts);
+    int64_t ops = SizeOf(function);
+    bool changed = false;
+    // The last one is the next one.
+    while (!calls.empty()) {
+      const auto [call, callee] = calls.back();
+      calls.pop_back();
+      const int64_t more = SizeOf(callee);
+      if (const char* why = WhyNot(*function, *call, *callee, ops + more)) {
+        context.statistics->Add(why);
+        continue;
+      }
+      if (!InlineCall(call, callee, caller)) {
+        context.statistics->Add("skipped-not-possible");
+        continue;
+      }
+      ops += more;
+      copies_ -= more;
+      --references_[callee];
+      inlined_.insert(callee);
+      for (auto it = caller.calls.rbegin(); it != caller.calls.rend(); ++it) {
+        Operation* const next = graph_->FunctionAt(**it, CalleeOf(**it));
+        if (next == nullptr) continue;
+        ++references_[next];
+        calls.push_back({*it, next});
+      }
+      caller.calls.clear();
+      changed = true;
+      context.statistics->Add("calls-inlined");
+    }
+    if (changed) Resolve(function, caller.facts);
+    size_[function] = ops;
+    return changed;
+  }
+
+  // The statistic of a call that stays; null if it need not.
+  const char* WhyNot(Operation& function, Operation& call, Operation& callee, int64_t ops) const {
+    if (&callee == &function || graph_->MayRecurse(&callee)) return "skipped-recursive";
+    if (LevelsAround(call) + LevelsIn(callee) >= kMaxNesting) return "skipped-too-deep";
+    if (!KeepsSymbols(call, callee)) return "skipped-other-symbols";
+    if (ops > max_ops_) return "skipped-too-large";
+    if (size_.at(&callee) > copies_) return "skipped-too-many-copies";
+    return nullptr;
+  }
+
   static void KeepInputs(Operation& function, DimFacts& facts) {
     std::vector<std::string_view> symbols;
     Block& entry = function.region().front();
@@ -125,6 +174,11 @@ class Inline : public Pass {
   }
 
   int64_t max_ops_;
+  std::optional<CallGraph> graph_;
+  absl::flat_hash_map<Operation*, int64_t> size_;        // in operations
+  absl::flat_hash_map<Operation*, int64_t> references_;  // to a function, except from dead ones
+  absl::flat_hash_set<Operation*> inlined_;              // somewhere
+  int64_t copies_ = 0;                                   // operations that may still be copied
 };
 
 }  // namespace

@@ -20,11 +20,6 @@
 namespace tenon {
 namespace {
 
-Operation* FunctionAround(Operation* op) {
-  while (op != nullptr && !Isa<func::FuncOp>(op)) op = op->parent_op();
-  return op;
-}
-
 // The symbols in the types of values inside of `function`, in the order of the text.
 std::vector<std::string_view> SymbolsInTypes(Operation& function) {
   std::vector<std::string_view> symbols;
@@ -54,18 +49,23 @@ bool IsTypeNeeded(Value value) {
 
 class Inliner {
  public:
-  Inliner(Operation* call, Operation* callee, DimFacts& facts)
-      : call_(call), callee_(callee), caller_(FunctionAround(call)), facts_(facts) {}
+  Inliner(Operation* call, Operation* callee, Caller& caller)
+      : call_(call), callee_(callee), caller_(caller) {}
 
   bool Run() {
     const bool one_block = callee_->region().front().next() == nullptr;
-    if (caller_ == nullptr || (!one_block && call_->parent_op() != caller_)) return false;
+    if (!one_block && call_->parent_op() != caller_.function) return false;
     for (Block& block : callee_->region()) {
       if (block.back() == nullptr || !(IsReturn(*block.back()) || IsJump(*block.back()))) {
         return false;
       }
     }
-    if (!NameExtents() || !ResultsFit(one_block)) return false;
+    if (!TakesOperands() || !NameExtents() || !ResultsFit(one_block)) return false;
+    for (const auto& [symbol, dim] : names_) {
+      std::vector<std::string_view> symbols;
+      dim.CollectSymbols(symbols);
+      caller_.extents.insert(symbols.begin(), symbols.end());
+    }
     IrMapping mapping;
     Region& region = *call_->parent_region();
     Block* const before = &region.back();
@@ -73,7 +73,7 @@ class Inliner {
     Block* const entry = before->next();
     for (Block* block = entry; block != nullptr; block = block->next()) Adopt(*block);
     for (unsigned i = 0; i < entry->num_arguments(); ++i) {
-      entry->argument(i).ReplaceAllUsesWith(call_->operand(i));
+      entry->argument(i).ReplaceAllUsesWith(Argument(i));
     }
     if (one_block) {
       Splice(region, entry);
@@ -84,11 +84,29 @@ class Inliner {
   }
 
  private:
+  Value Argument(unsigned i) const { return CallArguments(*call_)[i]; }
+
+  // Calls of other dialects have no verifier that compares them with the function.
+  bool TakesOperands() const {
+    const Block& entry = callee_->region().front();
+    const OperandRange arguments = CallArguments(*call_);
+    if (arguments.size() != entry.num_arguments()) return false;
+    for (unsigned i = 0; i < entry.num_arguments(); ++i) {
+      if (!CompatibleTypes(arguments[i].type(), entry.argument(i).type())) return false;
+    }
+    for (Block& block : callee_->region()) {
+      if (IsReturn(*block.back()) && block.back()->num_operands() != call_->num_results()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // Finds out what the extents of the callee are in the caller.
   bool NameExtents() {
     Block& entry = callee_->region().front();
     for (unsigned i = 0; i < entry.num_arguments(); ++i) {
-      const Type own = entry.argument(i).type(), given = call_->operand(i).type();
+      const Type own = entry.argument(i).type(), given = Argument(i).type();
       if (own == given && own.is_static()) continue;
       if (!own.is_tensor()) continue;
       if (!given.is_tensor() || given.rank() != own.rank()) return false;
@@ -103,7 +121,7 @@ class Inliner {
     }
     // Extents such as 2 * S.
     for (unsigned i = 0; i < entry.num_arguments(); ++i) {
-      const Type own = entry.argument(i).type(), given = call_->operand(i).type();
+      const Type own = entry.argument(i).type(), given = Argument(i).type();
       if (!own.is_tensor() || own == given) continue;
       for (int64_t axis = 0; axis < own.rank(); ++axis) {
         const DimExpr dim = own.dim(axis);
@@ -111,10 +129,6 @@ class Inliner {
         if (!DimExpr::ProvablyEqual(InCaller(dim), given.dim(axis))) return false;
       }
     }
-    std::set<std::string, std::less<>> taken;
-    for (std::string_view symbol : SymbolsInTypes(*caller_)) taken.emplace(symbol);
-    const absl::flat_hash_set<std::string_view> in_caller = SymbolsInAttributes(*caller_);
-    for (std::string_view symbol : in_caller) taken.emplace(symbol);
     const absl::flat_hash_set<std::string_view> in_attributes = SymbolsInAttributes(*callee_);
     std::vector<std::string_view> of_arguments;
     for (unsigned i = 0; i < entry.num_arguments(); ++i) {
@@ -127,10 +141,13 @@ class Inliner {
       if (named == names_.end()) return false;  // it follows from an extent such as 2 * S
       if (named->second.is_unknown() && in_attributes.contains(symbol)) return false;
     }
+    std::set<std::string, std::less<>> added;
     for (std::string_view symbol : SymbolsInTypes(*callee_)) {
       if (names_.contains(symbol)) continue;
       std::string name(symbol);
-      for (int n = 2; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", symbol, n);
+      for (int n = 2; caller_.extents.contains(name) || !added.insert(name).second; ++n) {
+        name = fmt::format("{}_{}", symbol, n);
+      }
       names_.emplace(std::string(symbol), DimExpr::Symbol(call_->context(), name));
     }
     return true;
@@ -154,7 +171,7 @@ class Inliner {
   // The type that a value returned by the callee has in the caller: arguments are operands there.
   Type TypeInCaller(Value value) const {
     if (value.is_block_argument() && value.argument_owner() == &callee_->region().front()) {
-      return call_->operand(value.argument_index()).type();
+      return Argument(value.argument_index()).type();
     }
     return InCaller(value.type());
   }
@@ -173,7 +190,7 @@ class Inliner {
     }
     for (unsigned i = 0; i < callee_->region().front().num_arguments(); ++i) {
       const Value argument = callee_->region().front().argument(i);
-      if (IsTypeNeeded(argument) && InCaller(argument.type()) != call_->operand(i).type()) {
+      if (IsTypeNeeded(argument) && InCaller(argument.type()) != Argument(i).type()) {
         return false;
       }
     }
@@ -186,6 +203,7 @@ class Inliner {
       block.argument(i).set_type(InCaller(block.argument(i).type()));
     }
     for (Operation& op : block) {
+      if (IsCall(op)) caller_.calls.push_back(&op);
       op.set_location(Location::CallSite(call_->context(), op.location(), call_->location()));
       for (unsigned i = 0; i < op.num_slots(); ++i) {
         const Attribute old = op.slot(i);
@@ -206,7 +224,7 @@ class Inliner {
   void Splice(Region& region, Block* entry) {
     Operation* const last = entry->back();
     for (unsigned i = 0; i < call_->num_results(); ++i) {
-      facts_.Define(call_->result(i).type(), last->operand(i).type());
+      caller_.facts.Define(call_->result(i).type(), last->operand(i).type());
       call_->result(i).ReplaceAllUsesWith(last->operand(i));
     }
     last->Erase();
@@ -246,15 +264,20 @@ class Inliner {
     call_->Erase();
   }
 
-  Operation *call_, *callee_, *caller_;
-  DimFacts& facts_;
+  Operation *call_, *callee_;
+  Caller& caller_;
   std::map<std::string, DimExpr, std::less<>> names_;  // of the callee's extents in the caller
 };
 
 }  // namespace
 
-bool InlineCall(Operation* call, Operation* callee, DimFacts& facts) {
-  return Inliner(call, callee, facts).Run();
+Caller::Caller(Operation* function) : function(function) {
+  for (std::string_view symbol : SymbolsInTypes(*function)) extents.emplace(symbol);
+  for (std::string_view symbol : SymbolsInAttributes(*function)) extents.emplace(symbol);
+}
+
+bool InlineCall(Operation* call, Operation* callee, Caller& caller) {
+  return Inliner(call, callee, caller).Run();
 }
 
 }  // namespace tenon

@@ -10,6 +10,7 @@
 #include "ir/core/builder.h"
 #include "ir/core/defined_dims.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/general/visit_order.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -202,9 +203,9 @@ class SinkExpands : public Pass {
   absl::StatusOr<PassResult> Run(Operation* function, PassContext& context) override {
     // Operands come before users, so that one walk takes an expand all the way.
     Sinking sinking(context);
-    for (Operation* op : OpsOf(function)) sinking.Visit(op);
+    for (Operation* op : OpsToVisit(*function, VisitOrder::kOuterFirst)) sinking.Visit(op);
     bool changed = sinking.changed();
-    const std::vector<Operation*> ops = OpsOf(function);
+    const std::vector<Operation*> ops = OpsToVisit(*function, VisitOrder::kOuterFirst);
     for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
       Operation* op = *it;
       if (op->num_regions() > 0 || !op->info().is_registered() || !op->Has(Trait::kPure) ||
@@ -215,16 +216,6 @@ class SinkExpands : public Pass {
       changed = true;
     }
     return PassResult{changed};
-  }
-
- private:
-  static std::vector<Operation*> OpsOf(Operation* function) {
-    std::vector<Operation*> ops;
-    function->WalkPreOrder([&](Operation* op) {
-      if (op != function) ops.push_back(op);
-      return true;
-    });
-    return ops;
   }
 };
 

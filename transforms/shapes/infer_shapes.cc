@@ -13,12 +13,14 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/defined_dims.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/shapes/shape_data.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/general/visit_order.h"
 #include "transforms/passes.h"
 #include "transforms/shapes/branch_facts.h"
 #include "transforms/shapes/control_types.h"
@@ -56,7 +58,7 @@ bool IsDimsInDisguise(Operation* op) {
 bool IsTypePinned(Value value) {
   for (OpOperand& use : value.uses()) {
     const Operation* user = use.owner();
-    if (Isa<func::CallOp>(user)) return true;
+    if (IsCall(*user)) return true;
     for (unsigned i = 0; i < user->num_successors(); ++i) {
       const auto [first, count] = user->successor_operands(i);
       if (use.index() >= first && use.index() < first + count) return true;
@@ -79,6 +81,7 @@ class Inference {
       data_ = ShapeData();
       TENON_RETURN_IF_ERROR(VisitRegion(function_->region()));
     }
+    if (function_->region().front().next() != nullptr) ResolveBlocks();
     Materialize();
     UpdateFunctionType();
     return PassResult{Fingerprint() != before};
@@ -159,10 +162,19 @@ class Inference {
     }
   }
 
+  // Of a loop of blocks, the first was visited before what the last says.
+  void ResolveBlocks() {
+    for (Block& block : function_->region()) {
+      if (&block != &function_->region().front()) facts_.Resolve(block);
+      for (Operation& op : block) facts_.Resolve(op);
+    }
+  }
+
   absl::Status VisitRegion(Region& region) {
-    for (Block& block : region) {
-      &block == &function_->region().front() ? ResolveInputs(block) : void(facts_.Resolve(block));
-      for (Operation *op = block.front(), *next; op != nullptr; op = next) {
+    for (Block* const block : BlocksToVisit(region)) {
+      const bool is_entry = block == &function_->region().front();
+      is_entry ? ResolveInputs(*block) : void(facts_.Resolve(*block));
+      for (Operation *op = block->front(), *next; op != nullptr; op = next) {
         next = op->next();
         facts_.Resolve(*op);
         TENON_ASSIGN_OR_RETURN(op, MakeStatic(op));
@@ -175,7 +187,7 @@ class Inference {
         }
         NameResults(op);
         // What a branch demands holds in that branch only.
-        if (&block == &function_->region().front()) facts_.Learn(*op);
+        if (is_entry) facts_.Learn(*op);
         data_.Visit(*op);
         if (Isa<ten::DivOp>(op)) VisitDivision(*op);
         for (unsigned r = 0; r < op->num_regions(); ++r)
@@ -291,11 +303,7 @@ class Inference {
 
   // Backwards, so that of a shape computation only the last value is made.
   void Materialize() {
-    std::vector<Operation*> ops;
-    function_->WalkPreOrder([&](Operation* op) {
-      if (op != function_) ops.push_back(op);
-      return true;
-    });
+    const std::vector<Operation*> ops = OpsToVisit(*function_, VisitOrder::kOuterFirst);
     for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
       Operation* op = *it;
       if (!op->info().is_registered() || !op->Has(Trait::kPure) || op->num_regions() > 0) continue;

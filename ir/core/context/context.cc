@@ -1,9 +1,11 @@
 #include "ir/core/context/context.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/constants/keep_blobs.h"
@@ -78,9 +80,44 @@ absl::Status CheckLimits(const OpDef& def) {
       return Wrong("'{}' has {} {} (expected at most {})", def.name, count, what, most);
   }
   for (const SuccessorDef& successor : def.successors) {
-    if (successor.operand_group < static_cast<int>(def.operands.size())) continue;
+    if (successor.operand_group >= -1 &&
+        successor.operand_group < static_cast<int>(def.operands.size())) {
+      continue;
+    }
     return Wrong("successor '{}' of '{}' gets operand group {} of {}", successor.name, def.name,
                  successor.operand_group, def.operands.size());
+  }
+  return absl::OkStatus();
+}
+
+// Names for messages and generated code, each once.
+template <typename Named>
+absl::Status CheckNames(const OpDef& def, std::string_view what, const std::vector<Named>& all) {
+  absl::flat_hash_set<std::string_view> names;
+  for (const Named& one : all) {
+    std::string_view name;
+    if constexpr (std::is_same_v<Named, std::string>) {
+      name = one;
+    } else {
+      name = one.name;
+    }
+    if (!IsBareIdentifier(name)) {
+      return Wrong("{} '{}' of op '{}' has a name that is no identifier {}", what, name, def.name,
+                   kIdentifier);
+    }
+    if (!names.insert(name).second) return Wrong("op '{}' has two {}s '{}'", def.name, what, name);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGroups(const OpDef& def, std::string_view what,
+                         const std::vector<OperandDef>& groups) {
+  TENON_RETURN_IF_ERROR(CheckNames(def, what, groups));
+  for (const OperandDef& group : groups) {
+    const TypeConstraint& types = group.constraint;
+    if (types.any || types.dtypes != 0 || types.scalar_i1 || !types.dialect_type.empty()) continue;
+    return Wrong("{} '{}' of op '{}' accepts no type (expected a constraint that accepts some)",
+                 what, group.name, def.name);
   }
   return absl::OkStatus();
 }
@@ -90,9 +127,17 @@ absl::Status CheckDefinition(Context& context, const Dialect& dialect, const OpD
     return Wrong("op '{}' does not belong to dialect '{}'", def.name, dialect.name);
   if (!IsDottedName(def.name))
     return Wrong("op '{}' has a name that is no identifier {}", def.name, kIdentifier);
+  TENON_RETURN_IF_ERROR(CheckGroups(def, "operand", def.operands));
+  TENON_RETURN_IF_ERROR(CheckGroups(def, "result", def.results));
+  TENON_RETURN_IF_ERROR(CheckNames(def, "region", def.regions));
+  TENON_RETURN_IF_ERROR(CheckNames(def, "successor", def.successors));
   bool has_segments = false;
   for (size_t i = 0; i < def.attrs.size(); ++i) {
     const AttrDef& attr = def.attrs[i];
+    if (attr.type == AttrType::kEnum && attr.enums.empty()) {
+      return Wrong("attribute '{}' of op '{}' is an enum of no strings (expected some)", attr.name,
+                   def.name);
+    }
     if (!IsBareIdentifier(attr.name)) {
       return Wrong("attribute '{}' of op '{}' has a name that is no identifier {}", attr.name,
                    def.name, kIdentifier);
@@ -141,7 +186,12 @@ absl::Status AddDefs(Context& context, const Dialect& dialect, const char* what,
         std::string_view(def.name).substr(0, dialect.name.size() + 1) != dialect.name + ".")
       return Wrong("{} '{}' does not belong to dialect '{}'", what, def.name, dialect.name);
     RegisteredDef registered{def, {}};
+    absl::flat_hash_set<std::string_view> names;
     for (const AttrDef& parameter : def.parameters) {
+      if (!IsBareIdentifier(parameter.name) || !names.insert(parameter.name).second) {
+        return Wrong("parameter '{}' of {} '{}' has a name that is taken or no identifier {}",
+                     parameter.name, what, def.name, kIdentifier);
+      }
       Attribute value;
       if (!parameter.default_text.empty()) {
         const absl::StatusOr<Attribute> parsed = ParseAttribute(context, parameter.default_text);

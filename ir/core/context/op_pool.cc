@@ -1,10 +1,13 @@
 #include "ir/core/context/op_pool.h"
 
+#include <cstdint>
 #include <new>
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+
+#include "ir/base/check.h"
 
 namespace tenon {
 namespace {
@@ -16,6 +19,14 @@ constexpr size_t kHeapHeader = 32;
 uint64_t NextPoolId() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// Values keep numbers in the upper 16 bits of pointers to memory of the pool (value.h).
+void* New(size_t bytes) {
+  void* const memory = ::operator new(bytes);
+  TENON_CHECK_MSG((reinterpret_cast<uintptr_t>(memory) + bytes) >> 48 == 0,
+                  "memory of operations lies beyond the first 48 bits of addresses");
+  return memory;
 }
 
 // A small number that no other living thread has. A thread that ends passes its number on, and with
@@ -95,7 +106,7 @@ void OpPool::AddSlab(Shard& shard) {
     shard.free[left / 8] = node;
   }
   size_t bytes = shard.next_slab - kHeapHeader;
-  shard.bump = static_cast<std::byte*>(::operator new(bytes));
+  shard.bump = static_cast<std::byte*>(New(bytes));
   shard.end = shard.bump + bytes;
   shard.slabs.push_back(shard.bump);
   if (shard.next_slab == kMaxSlab) {
@@ -107,7 +118,7 @@ void OpPool::AddSlab(Shard& shard) {
 
 void* OpPool::AllocateUnpooled(Shard& shard, size_t bytes) {
   shard.Count(static_cast<int64_t>(bytes));
-  return ::operator new(bytes);
+  return New(bytes);
 }
 
 void OpPool::FreeUnpooled(Shard& shard, void* memory, size_t bytes) {

@@ -20,9 +20,10 @@ struct DimExprStorage;
 // broadcast terms. A maximum is written as a sum with a min. Symbols stand for extents and are
 // never negative.
 //
-// Equal expressions have equal handles. Unknown is equal to nothing, itself included. A handle is
-// cheap to copy and lives as long as its Context. Functions that combine expressions require
-// operands of one Context. All functions are thread-safe.
+// Equal expressions have equal handles. Two unknown extents may differ although both have the
+// handle of Unknown: ProvablyEqual compares extents, and `==` compares handles. A handle is cheap
+// to copy and lives as long as its Context. Functions that combine expressions require operands of
+// one Context. All functions are thread-safe.
 class DimExpr {
  public:
   // The kind of an expression, with an example of its text.

@@ -5,25 +5,34 @@
 #include <vector>
 
 #include "ir/core/context/context.h"
+#include "ir/core/rewrite/told_edit.h"
 
 namespace tenon {
 namespace {
 
-// `op` with other operands, in its place.
-Operation* Remake(Operation* op, std::span<const Value> operands) {
+// `op` with other operands and attributes, in its place. `listener` may be null.
+Operation* Remake(Operation* op, std::span<const Value> operands, std::span<const Attribute> slots,
+                  IrListener* listener) {
   std::vector<Type> types;
   std::vector<Value> results;
   for (unsigned i = 0; i < op->num_results(); ++i) types.push_back(op->result(i).type());
   std::vector<Block*> successors;
   for (unsigned i = 0; i < op->num_successors(); ++i) successors.push_back(op->successor(i));
-  Operation* made = Operation::Create(op->info(), op->location(), types, operands, op->slots(),
+  Operation* made = Operation::Create(op->info(), op->location(), types, operands, slots,
                                       successors, op->num_regions());
   if (const Attribute attrs = op->discardable_attrs()) made->SetDiscardableAttrs(attrs);
   for (unsigned i = 0; i < op->num_regions(); ++i) made->region(i).TakeBody(op->region(i));
   for (unsigned i = 0; i < op->num_results(); ++i) results.push_back(made->result(i));
+  if (op->block() != nullptr) op->block()->Insert(made, op);
+  if (listener != nullptr) {
+    listener->Created(made);
+    for (unsigned i = 0; i < op->num_results(); ++i) {
+      if (op->result(i).has_uses()) listener->Replaced(op->result(i), results[i]);
+    }
+  }
   op->ReplaceAllUsesWith(results);
+  if (listener != nullptr) listener->Erasing(op);
   if (op->block() != nullptr) {
-    op->block()->Insert(made, op);
     op->Erase();
   } else {
     op->Destroy();
@@ -31,14 +40,16 @@ Operation* Remake(Operation* op, std::span<const Value> operands) {
   return made;
 }
 
-// Writes the size of one group into operandSegmentSizes.
-void SetSegment(Operation* op, unsigned group, size_t size) {
-  const int slot = op->info().segment_slot();
-  if (slot < 0) return;
-  const std::span<const int64_t> old = op->slot(static_cast<unsigned>(slot)).ints();
+// The attributes of `op` with the size of one group in operandSegmentSizes.
+std::vector<Attribute> WithSegment(const Operation& op, unsigned group, size_t size) {
+  std::vector<Attribute> slots(op.slots().begin(), op.slots().end());
+  const int slot = op.info().segment_slot();
+  if (slot < 0) return slots;
+  const std::span<const int64_t> old = slots[static_cast<size_t>(slot)].ints();
   std::vector<int64_t> sizes(old.begin(), old.end());
   sizes[group] = static_cast<int64_t>(size);
-  op->set_slot(static_cast<unsigned>(slot), Attribute::Ints(op->context(), DType::kI32, sizes));
+  slots[static_cast<size_t>(slot)] = Attribute::Ints(op.context(), DType::kI32, sizes);
+  return slots;
 }
 
 }  // namespace
@@ -84,12 +95,18 @@ void InlineBlock(Block* from, Block* to, Operation* before, std::span<const Valu
 }
 
 Operation* SetOperandGroup(Operation* op, unsigned group, std::span<const Value> values) {
+  return SetOperandGroup(op, group, values, nullptr);
+}
+
+Operation* SetOperandGroup(Operation* op, unsigned group, std::span<const Value> values,
+                           IrListener* listener) {
   const std::vector<OperandDef>& groups = op->info().def().operands;
   TENON_CHECK_MSG(group < groups.size(), op->name());
   TENON_CHECK_MSG(groups[group].arity == Arity::kVariadic || values.size() == 1 ||
                       (groups[group].arity == Arity::kOptional && values.empty()),
                   "the operand group cannot have so many values");
   const auto [first, count] = op->operand_group(group);
+  const std::vector<Attribute> slots = WithSegment(*op, group, values.size());
   if (values.size() <= count) {
     for (unsigned i = 0; i < values.size(); ++i) op->set_operand(first + i, values[i]);
     EraseOperands(op, first + static_cast<unsigned>(values.size()),
@@ -101,13 +118,18 @@ Operation* SetOperandGroup(Operation* op, unsigned group, std::span<const Value>
     operands.insert(operands.end(), values.begin(), values.end());
     for (unsigned i = first + count; i < op->num_operands(); ++i)
       operands.push_back(op->operand(i));
-    op = Remake(op, operands);
+    return Remake(op, operands, slots, listener);
   }
-  SetSegment(op, group, values.size());
+  for (unsigned i = 0; i < slots.size(); ++i) op->set_slot(i, slots[i]);
   return op;
 }
 
 Operation* InsertOperands(Operation* op, unsigned at, std::span<const Value> values) {
+  return InsertOperands(op, at, values, nullptr);
+}
+
+Operation* InsertOperands(Operation* op, unsigned at, std::span<const Value> values,
+                          IrListener* listener) {
   TENON_CHECK_MSG(at <= op->num_operands(), op->name());
   if (values.empty()) return op;
   std::vector<Value> operands;
@@ -115,7 +137,7 @@ Operation* InsertOperands(Operation* op, unsigned at, std::span<const Value> val
   for (unsigned i = 0; i < at; ++i) operands.push_back(op->operand(i));
   operands.insert(operands.end(), values.begin(), values.end());
   for (unsigned i = at; i < op->num_operands(); ++i) operands.push_back(op->operand(i));
-  return Remake(op, operands);
+  return Remake(op, operands, op->slots(), listener);
 }
 
 void EraseOperands(Operation* op, unsigned first, unsigned count) {

@@ -4,6 +4,7 @@
 
 #include "ir/core/ranges.h"
 #include "ir/core/rewrite/edit.h"
+#include "ir/core/rewrite/told_edit.h"
 
 namespace tenon {
 
@@ -108,17 +109,11 @@ void Rewriter::SetAttr(Operation* op, std::string_view name, Attribute value) {
 }
 
 Operation* Rewriter::TellRemade(Operation* op, absl::FunctionRef<Operation*()> edit, bool grows) {
-  // The listener hears of the old op while it is there. Ops inside are not erased: they move.
-  if (listener() != nullptr && grows) {
-    for (unsigned i = 0; i < op->num_results(); ++i) {
-      for (Operation* user : UsersOf(op->result(i))) listener()->Modified(user);
-    }
-    listener()->Erasing(op);
-  }
   const bool is_before = before_ == op;
   Operation* now = edit();
   if (is_before) before_ = now;
-  if (listener() != nullptr) grows ? listener()->Created(now) : listener()->Modified(now);
+  // An edit that makes the op anew has told the listener.
+  if (listener() != nullptr && !grows) listener()->Modified(now);
   return now;
 }
 
@@ -126,14 +121,14 @@ Operation* Rewriter::SetOperandGroup(Operation* op, unsigned group, std::span<co
   TENON_CHECK_MSG(group < op->info().def().operands.size(), op->name());
   const bool grows = values.size() > op->operand_group(group).second;
   return TellRemade(
-      op, [&] { return tenon::SetOperandGroup(op, group, values); }, grows);
+      op, [&] { return tenon::SetOperandGroup(op, group, values, listener()); }, grows);
 }
 
 Operation* Rewriter::InsertOperands(Operation* op, unsigned at, std::span<const Value> values) {
   TENON_CHECK_MSG(at <= op->num_operands(), op->name());
   if (values.empty()) return op;
   return TellRemade(
-      op, [&] { return tenon::InsertOperands(op, at, values); }, true);
+      op, [&] { return tenon::InsertOperands(op, at, values, listener()); }, true);
 }
 
 void Rewriter::EraseOperands(Operation* op, unsigned first, unsigned count) {

@@ -65,8 +65,8 @@ class Rewriter : public OpBuilder {
   void SetOperand(Operation* op, unsigned i, Value value);
   // Operation::SetAttr.
   void SetAttr(Operation* op, std::string_view name, Attribute value);
-  // The functions of edit.h. An op that takes the place of another one is told as created, and the
-  // other one as erased.
+  // The functions of edit.h. An op that takes the place of another one is told as created, its
+  // results with uses as replaced, and the other one as erased.
   Operation* SetOperandGroup(Operation* op, unsigned group, std::span<const Value> values);
   // InsertOperands of edit.h. Checks `at`.
   Operation* InsertOperands(Operation* op, unsigned at, std::span<const Value> values);

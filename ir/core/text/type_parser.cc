@@ -146,6 +146,7 @@ bool AsmParser::ParseTensorType(Type& type) {
 
 // Leaves the closing ">" as the current token.
 bool AsmParser::ParseTensorBody(Type& type) {
+  const size_t start = lexer_.position();
   std::vector<int64_t> dims;
   bool unranked = false;
   if (!ParseDimensions(dims, unranked)) return false;
@@ -168,6 +169,9 @@ bool AsmParser::ParseTensorBody(Type& type) {
     }
     if (Consume(TokenKind::kComma) && !ParseEncoding(exprs)) return false;
     type = Type::Tensor(context_, dtype, exprs);
+    if (type.is_static() && type.num_elements() < 0) {
+      return ErrorAt(start, "the tensor has more elements than 64 bits can count");
+    }
   }
   return At(TokenKind::kGreater) || ErrorExpected("'>' at the end of a tensor type");
 }

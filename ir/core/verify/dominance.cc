@@ -21,6 +21,11 @@ class RegionDominance {
   }
 
   bool IsReachable(const Block* block) const { return numbers_.contains(block); }
+  Block* ImmediateDominator(const Block* block) const {
+    const auto at = numbers_.find(block);
+    if (at == numbers_.end() || at->second == 0) return nullptr;
+    return const_cast<Block*>(blocks_[idom_[at->second]]);
+  }
   bool Dominates(const Block* a, const Block* b) const {
     auto at_b = numbers_.find(b);
     if (at_b == numbers_.end()) return true;
@@ -137,6 +142,10 @@ DominanceInfo::~DominanceInfo() = default;
 
 bool DominanceInfo::IsReachable(Block* block) {
   return block->prev() == nullptr || impl_->Get(block->parent()).IsReachable(block);
+}
+
+Block* DominanceInfo::ImmediateDominator(Block* block) {
+  return impl_->Get(block->parent()).ImmediateDominator(block);
 }
 
 bool DominanceInfo::BlockDominates(Block* a, Block* b) {

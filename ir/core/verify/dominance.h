@@ -21,6 +21,9 @@ class DominanceInfo {
   // True if every path from the entry of the region to `b` goes through `a`. A block dominates
   // itself, and every block dominates an unreachable one. Requires two blocks of one region.
   bool BlockDominates(Block* a, Block* b);
+  // The last block before `block` that every path to it goes through. Null for the entry of the
+  // region and for unreachable blocks.
+  Block* ImmediateDominator(Block* block);
   // True if there is a path from the entry of the region to `block`.
   bool IsReachable(Block* block);
 

@@ -1,7 +1,9 @@
 // Verification of the func dialect.
 #include "fmt/format.h"
 #include "ir/core/block.h"
+#include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/verify/symbol_table.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/shapes/infer_helpers.h"
 #include "ir/dialect/verify/verify_functions.h"
 
@@ -86,6 +88,29 @@ absl::Status VerifyReturn(Operation& op) {
   return absl::OkStatus();
 }
 
+absl::Status CheckCall(const Operation& call, const Operation& function) {
+  const Type type = FunctionType(function);
+  if (!type) return absl::OkStatus();  // reported at the function
+  const std::string_view name = CalleeOf(call);
+  const OperandRange arguments = CallArguments(call);
+  if (arguments.size() != type.inputs().size() || call.num_results() != type.results().size()) {
+    return Invalid(fmt::format("has {} operands and {} results, but @{} has {} and {}",
+                               arguments.size(), call.num_results(), name, type.inputs().size(),
+                               type.results().size()));
+  }
+  for (unsigned i = 0; i < arguments.size(); ++i) {
+    if (CompatibleTypes(arguments[i].type(), type.inputs()[i])) continue;
+    return Invalid(fmt::format("operand {} is of type {}, but @{} takes {}", i,
+                               arguments[i].type().text(), name, type.inputs()[i].text()));
+  }
+  for (unsigned i = 0; i < call.num_results(); ++i) {
+    if (CompatibleTypes(type.results()[i], call.result(i).type())) continue;
+    return Invalid(fmt::format("result {} is of type {}, but @{} returns {}", i,
+                               call.result(i).type().text(), name, type.results()[i].text()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status VerifyCall(Operation& op) {
   const Attribute callee = op.attr("callee");
   if (!callee || callee.kind() != Attribute::Kind::kSymbolRef)
@@ -95,24 +120,7 @@ absl::Status VerifyCall(Operation& op) {
   if (function == nullptr || function->name() != "func.func") {
     return Invalid(fmt::format("callee @{} is not a function of this module", callee.str()));
   }
-  const Type type = FunctionType(*function);
-  if (!type) return absl::OkStatus();  // reported at the function
-  if (op.num_operands() != type.inputs().size() || op.num_results() != type.results().size()) {
-    return Invalid(fmt::format("has {} operands and {} results, but @{} has {} and {}",
-                               op.num_operands(), op.num_results(), callee.str(),
-                               type.inputs().size(), type.results().size()));
-  }
-  for (unsigned i = 0; i < op.num_operands(); ++i) {
-    if (CompatibleTypes(op.operand(i).type(), type.inputs()[i])) continue;
-    return Invalid(fmt::format("operand {} is of type {}, but @{} takes {}", i,
-                               op.operand(i).type().text(), callee.str(), type.inputs()[i].text()));
-  }
-  for (unsigned i = 0; i < op.num_results(); ++i) {
-    if (CompatibleTypes(type.results()[i], op.result(i).type())) continue;
-    return Invalid(fmt::format("result {} is of type {}, but @{} returns {}", i,
-                               op.result(i).type().text(), callee.str(), type.results()[i].text()));
-  }
-  return absl::OkStatus();
+  return CheckCall(op, *function);
 }
 
 }  // namespace tenon

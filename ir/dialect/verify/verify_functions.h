@@ -16,6 +16,8 @@ bool CompatibleTypes(Type from, Type to);
 absl::Status VerifyFunc(Operation& op);
 absl::Status VerifyReturn(Operation& op);
 absl::Status VerifyCall(Operation& op);
+// Compares the arguments and results of a call, of any dialect, with the type of the function.
+absl::Status CheckCall(const Operation& call, const Operation& function);
 
 // cf
 absl::Status VerifyCondBr(Operation& op);
