@@ -7,8 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "ir/base/pointwise.h"
 #include "kernels/kernel.h"
+
+namespace tenon {
+struct PointwiseBody;
+}  // namespace tenon
 
 namespace tenon::kernels::cpu {
 
