@@ -1,6 +1,7 @@
 #include "patterns/facts/facts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "ir/base/check.h"
@@ -36,6 +37,24 @@ std::optional<double> LargestSizeWord(Value x) {
   if (!range) return std::nullopt;
   return range->is_finite() ? range->largest() : std::numeric_limits<double>::infinity();
 }
+// Of numbers that f32 has rounded: the quotient of such a product and its factor is off by a few
+// units in the last place.
+std::optional<double> LargestMultipleWord(Value x, Value units) {
+  constexpr double kRounding = 4 * std::numeric_limits<float>::epsilon();
+  const Attribute numbers = ConstantElementsOf(x), steps = ConstantElementsOf(units);
+  if (!numbers || !steps) return std::nullopt;
+  const int64_t n = numbers.type().num_elements(), num_steps = steps.type().num_elements();
+  if (num_steps != 1 && num_steps != n) return std::nullopt;
+  double largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double multiple =
+        std::abs(numbers.ElementAsDouble(i) / steps.ElementAsDouble(num_steps == 1 ? 0 : i));
+    // Written so that NaN is none.
+    if (!(std::abs(multiple - std::round(multiple)) <= kRounding * multiple)) return std::nullopt;
+    largest = std::max(largest, multiple);
+  }
+  return largest;
+}
 std::optional<bool> HasZeroWord(Value x) {
   const auto range = RangeOfConstant(x);
   return range ? std::optional(range->has_zero) : std::nullopt;
@@ -58,6 +77,10 @@ constexpr Word kFacts[] = {
                                      "the smallest |x| other than 0 in a constant"),
     drr::MakeWord<&LargestSizeWord>("largest_size",
                                     "the largest |x| in a constant; inf for infinity and NaN"),
+    drr::MakeWord<&LargestMultipleWord>("largest_multiple",
+                                        "the largest |x / u| if the constant x holds whole "
+                                        "multiples of the constant u, which is one "
+                                        "number or as many as x has; f32 may have rounded them"),
     drr::MakeWord<&HasZeroWord>("has_zero", "a constant has a zero"),
     drr::MakeWord<&UniformWord>("uniform",
                                 "the elements of a constant are equal; no value for other values"),
@@ -85,6 +108,9 @@ Term LowerBound(const Val& x) { return drr::Call(Fact("lower_bound"), x); }
 Term UpperBound(const Val& x) { return drr::Call(Fact("upper_bound"), x); }
 Term SmallestSize(const Val& x) { return drr::Call(Fact("smallest_size"), x); }
 Term LargestSize(const Val& x) { return drr::Call(Fact("largest_size"), x); }
+Term LargestMultiple(const Val& x, const Val& units) {
+  return drr::Call(Fact("largest_multiple"), x, units);
+}
 Term HasZero(const Val& x) { return drr::Call(Fact("has_zero"), x); }
 Term IsUniform(const Val& x) { return drr::Call(Fact("uniform"), x); }
 Term HoldsZerosAndOnes(const Val& x) { return drr::Call(Fact("zeros_and_ones"), x); }

@@ -22,6 +22,9 @@ drr::Term UpperBound(const drr::Val& x);
 // The largest is infinity if one element is infinite or NaN.
 drr::Term SmallestSize(const drr::Val& constant);
 drr::Term LargestSize(const drr::Val& constant);
+// The largest |x / u| of two constants, where every element of x is a whole multiple of its unit as
+// f32 rounds it; no value otherwise. There is one unit, or one for each element.
+drr::Term LargestMultiple(const drr::Val& x, const drr::Val& units);
 // Some element of a constant is zero.
 drr::Term HasZero(const drr::Val& constant);
 // All elements of a constant are equal; no value for other values.

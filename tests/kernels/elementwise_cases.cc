@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "fmt/format.h"
 #include "ir/base/pointwise.h"
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
@@ -171,7 +172,26 @@ PointwiseBody RandomBody(Random& random, std::span<const DType> inputs) {
   return body;
 }
 
+// From bytes to bytes, in numbers that f32 holds exactly: one result, or two.
+Case ByteGroup(Random& random) {
+  const Shape out = random.Chance(50) ? random.RandomShape() : Shape{random.Int(1, 3), 5003};
+  const DType from = random.Chance(50) ? DType::kU8 : DType::kI8;
+  const bool two = random.Chance(30);
+  const std::string body = fmt::format(
+      "%1 = ten.cast %0 {{to = f32}}; %2 = ten.add %1, -12.0; %3 = ten.mul %2, 0.1875; "
+      "%4 = ten.round %3; %5 = ten.clip %4 {{max = 20, min = 0}}; %6 = ten.cast %5 {{to = ui8}}; "
+      "%7 = ten.abs %3; %8 = ten.round %7; %9 = ten.clip %8 {{max = 127, min = -128}}; "
+      "%10 = ten.cast %9 {{to = i8}}; yield {}",
+      two ? "%6, %10" : "%10");
+  std::vector<Tensor> outputs;
+  if (two) outputs.emplace_back(DType::kU8, out);
+  outputs.emplace_back(DType::kI8, out);
+  std::vector<Tensor> inputs = {OfPointwise(random, from, out)};
+  return Make(std::move(inputs), std::move(outputs), MakeAttrs(fused::GroupAttrs{body}));
+}
+
 Case Group(Random& random) {
+  if (random.Chance(15)) return ByteGroup(random);
   Shape out = random.RandomShape();
   if (random.Chance(25)) out = {3, random.Int(1, 40), random.Int(60, 300)};
   std::vector<Tensor> inputs = {random.Floats(out)};

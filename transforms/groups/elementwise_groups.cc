@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "ir/core/builder.h"
+#include "ir/core/clone.h"
 #include "ir/dialect/core_ops.h"
 #include "transforms/groups/contraction_order.h"
 
@@ -59,6 +62,30 @@ bool WithinLimits(const Steps& steps) {
                            [&](const OpOperand& use) { return !members.contains(use.owner()); });
   }
   return inputs.size() <= kMaxInputs && results <= kMaxResults;
+}
+
+// The steps that make a float of a byte by sums and products with numbers, from the cast on; empty
+// if `op` is the end of no such chain.
+Steps ChainFromBytes(Operation* op) {
+  constexpr size_t kLongestChain = 3;  // as zero points and scales make it
+  Steps chain;
+  while (op != nullptr && op->name() != "ten.cast") {
+    const bool is_affine =
+        op->name() == "ten.add" || op->name() == "ten.sub" || op->name() == "ten.mul";
+    PointwiseConstant number;
+    if (!is_affine || !IsStep(*op) || chain.size() + 1 == kLongestChain ||
+        !IsNumber(op->operand(1), op->result().type().rank(), number)) {
+      return {};
+    }
+    chain.push_back(op);
+    op = op->operand(0).defining_op();
+  }
+  if (op == nullptr || !IsStep(*op) || op->result().type().dtype() != DType::kF32) return {};
+  const DType from = op->operand(0).type().dtype();
+  if (from != DType::kI8 && from != DType::kU8) return {};
+  chain.push_back(op);
+  std::reverse(chain.begin(), chain.end());
+  return chain;
 }
 
 // The groups of a block: nodes of an order of its operations that hold steps.
@@ -142,6 +169,54 @@ class Grouping {
   std::vector<size_t> groups_;  // nodes of the order
 };
 
+using GroupOf = absl::flat_hash_map<const Operation*, ElementwiseGroup*>;
+
+// Gives a group that reads the end of the chain a copy of it, if it can have as many steps.
+bool ReadAgain(const Steps& chain, ElementwiseGroup& group) {
+  const Value last = chain.back()->result();
+  const auto at = std::find_if(group.steps.begin(), group.steps.end(), [&](const Operation* step) {
+    return std::any_of(step->operands().begin(), step->operands().end(),
+                       [&](const OpOperand& operand) { return operand.get() == last; });
+  });
+  Operation* reader = *at;
+  IrMapping mapping;
+  Steps copies;
+  OpBuilder builder = OpBuilder::Before(reader);
+  for (const Operation* op : chain) {
+    copies.push_back(Clone(*op, mapping));
+    builder.Insert(copies.back());
+  }
+  const Value copy = copies.back()->result();
+  const auto exchange = [&](Value from, Value to) {
+    for (Operation* step : group.steps) {
+      for (OpOperand& operand : step->operands()) {
+        if (operand.get() == from) operand.set(to);
+      }
+    }
+  };
+  exchange(last, copy);
+  Steps together = group.steps;
+  together.insert(together.begin() + (at - group.steps.begin()), copies.begin(), copies.end());
+  if (!WithinLimits(together)) {
+    exchange(copy, last);
+    for (auto it = copies.rbegin(); it != copies.rend(); ++it) (*it)->Erase();
+    return false;
+  }
+  group.steps = std::move(together);
+  return true;
+}
+
+// Of the steps of the chain that the group has, those at its end without users.
+void EraseUnused(const Steps& chain, ElementwiseGroup& group, GroupOf& group_of) {
+  for (auto it = chain.rbegin(); it != chain.rend() && !(*it)->result().has_uses(); ++it) {
+    const auto at = std::find(group.steps.begin(), group.steps.end(), *it);
+    if (at == group.steps.end()) return;
+    group.steps.erase(at);
+    group_of.erase(*it);
+    (*it)->Erase();
+  }
+}
+
 }  // namespace
 
 bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 3>& params) {
@@ -177,5 +252,36 @@ bool IsNumber(Value value, int64_t rank, PointwiseConstant& number) {
 }
 
 std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block) { return Grouping(block).Find(); }
+
+bool ReadBytesAgain(std::vector<ElementwiseGroup>& groups) {
+  GroupOf group_of;
+  for (ElementwiseGroup& group : groups) {
+    for (Operation* op : group.steps) group_of[op] = &group;
+  }
+  bool changed = false;
+  for (ElementwiseGroup& group : groups) {
+    const Steps steps = group.steps;
+    for (Operation* op : steps) {
+      const Steps chain = ChainFromBytes(op);
+      if (chain.empty()) continue;
+      std::vector<ElementwiseGroup*> readers;
+      for (const OpOperand& use : op->result().uses()) {
+        const auto found = group_of.find(use.owner());
+        if (found == group_of.end() || found->second == &group) continue;
+        ElementwiseGroup* reader = found->second;
+        if (std::find(readers.begin(), readers.end(), reader) == readers.end() &&
+            SameShape(reader->steps.front()->result().type(), op->result().type())) {
+          readers.push_back(reader);
+        }
+      }
+      for (ElementwiseGroup* reader : readers) changed |= ReadAgain(chain, *reader);
+      if (!readers.empty()) EraseUnused(chain, group, group_of);
+    }
+  }
+  groups.erase(std::remove_if(groups.begin(), groups.end(),
+                              [](const ElementwiseGroup& group) { return group.steps.size() < 2; }),
+               groups.end());
+  return changed;
+}
 
 }  // namespace tenon

@@ -19,6 +19,12 @@ struct ElementwiseGroup {
 // operation: nothing that a group reads depends on its results. Requires a valid block.
 std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block);
 
+// Floats that one group makes of bytes, with a zero point and a scale, and another reads: the other
+// gets those steps too, and reads the bytes, a quarter of the memory. Steps without users are
+// erased, and groups of fewer than two steps left out. True if the block has changed; the groups
+// can be replaced as before.
+bool ReadBytesAgain(std::vector<ElementwiseGroup>& groups);
+
 // Reads the parameters of a step from the attributes of `op`. False if one cannot stand in a body.
 bool ReadStepParams(const Operation& op, PointwiseOp kind, std::array<double, 3>& params);
 

@@ -88,8 +88,9 @@ class FuseElementwise : public Pass {
       return true;
     });
     for (Block* block : blocks) {
-      bool made = false;
-      for (const ElementwiseGroup& group : FindElementwiseGroups(*block)) {
+      std::vector<ElementwiseGroup> groups = FindElementwiseGroups(*block);
+      bool made = ReadBytesAgain(groups);
+      for (const ElementwiseGroup& group : groups) {
         TENON_ASSIGN_OR_RETURN(const bool replaced, Replace(group, context));
         made |= replaced;
       }

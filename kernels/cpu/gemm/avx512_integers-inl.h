@@ -29,6 +29,27 @@ struct Avx512Integers : Avx512 {
       _mm_mask_storeu_epi8(p, First(n), bytes);
     }
   }
+  // Two rows of two vectors each, plus `zero`, as bytes with or without a sign that keep to their
+  // range: the first n bytes of each row.
+  static void StoreRows(const Reg (&x)[2][2], int zero, bool is_signed, uint8_t* const (&to)[2],
+                        int64_t n) {
+    const __m512i zeros = _mm512_set1_epi16(static_cast<int16_t>(zero));
+    const __m512i a = _mm512_adds_epi16(_mm512_packs_epi32(Ints(x[0][0]), Ints(x[0][1])), zeros);
+    const __m512i b = _mm512_adds_epi16(_mm512_packs_epi32(Ints(x[1][0]), Ints(x[1][1])), zeros);
+    // Packing goes by parts of 16 bytes: lane by lane four bytes of each vector.
+    const __m512i by_lane = is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i rows = _mm512_permutexvar_epi32(order, by_lane);
+    const __m256i first = _mm512_castsi512_si256(rows), second = _mm512_extracti64x4_epi64(rows, 1);
+    if (n >= 2 * kLanes) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to[0]), first);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to[1]), second);
+    } else {
+      const auto mask = static_cast<__mmask32>((uint64_t{1} << n) - 1);
+      _mm256_mask_storeu_epi8(to[0], mask, first);
+      _mm256_mask_storeu_epi8(to[1], mask, second);
+    }
+  }
 };
 
 // Products of pairs of 16-bit integers.

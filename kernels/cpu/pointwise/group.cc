@@ -1,10 +1,21 @@
 // fused.group: any DAG of elementwise ops in one pass over memory.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "kernels/cpu/pointwise/byte_table.h"
 #include "kernels/cpu/pointwise/pointwise_program.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 
 namespace tenon::kernels {
 namespace {
+
+// One of the two.
+struct GroupState : KernelState {
+  std::unique_ptr<const cpu::ByteTables> tables;
+  std::optional<cpu::PointwiseProgram> program;
+};
 
 // Empty if the body can be run here.
 std::string ReadBody(std::span<const TensorView> inputs, const void* attrs, PointwiseBody& body) {
@@ -27,12 +38,20 @@ KernelStatus PrepareGroup(PrepareArgs& args, std::shared_ptr<KernelState>& state
   if (std::string error = ReadBody(args.inputs, args.attrs, body); !error.empty()) {
     return KernelStatus::Invalid(std::move(error));
   }
-  state = std::make_shared<cpu::PointwiseProgram>(body, args.inputs, args.outputs[0].shape);
+  auto made = std::make_shared<GroupState>();
+  made->tables = cpu::ByteTables::Make(body, args);
+  if (made->tables == nullptr) made->program.emplace(body, args.inputs, args.outputs[0].shape);
+  state = std::move(made);
   return KernelStatus::Ok();
 }
 
 KernelStatus RunGroup(const RunArgs& args) {
-  static_cast<const cpu::PointwiseProgram*>(args.state)->Run(args);
+  const auto& state = *static_cast<const GroupState*>(args.state);
+  if (state.tables != nullptr) {
+    state.tables->Run(args);
+  } else {
+    state.program->Run(args);
+  }
   return KernelStatus::Ok();
 }
 

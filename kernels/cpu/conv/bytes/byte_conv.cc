@@ -95,6 +95,28 @@ struct BytesJob {
   int64_t size() const { return call.finish.result == ByteResult::kBytes ? 1 : 4; }
 };
 
+// Pixels of up to four bytes, `step` bytes apart, as elements; bytes behind the channels are 0.
+void CopyNarrowPixels(const uint8_t* from, int64_t step, int64_t channels, uint8_t flip, int64_t n,
+                      std::byte* to) {
+  uint8_t kept[4] = {}, flipped[4] = {};
+  std::fill_n(kept, channels, uint8_t{0xff});
+  std::fill_n(flipped, channels, flip);
+  uint32_t mask, flips;
+  std::memcpy(&mask, kept, sizeof(mask));
+  std::memcpy(&flips, flipped, sizeof(flips));
+  const int64_t end = (n - 1) * step + channels;  // of what may be read
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t pixel = 0;
+    if (i * step + 4 <= end) {
+      std::memcpy(&pixel, from + i * step, 4);
+    } else {
+      std::memcpy(&pixel, from + i * step, static_cast<size_t>(end - i * step));
+    }
+    pixel = (pixel & mask) ^ flips;
+    std::memcpy(to + i * 4, &pixel, 4);
+  }
+}
+
 // Pixels of one row from column `first` on, as tiles read them; null: padding.
 void CopyBytePixels(const BytesJob& job, const uint8_t* row, int64_t first, int64_t count,
                     int64_t channel, std::byte* to) {
@@ -116,6 +138,9 @@ void CopyBytePixels(const BytesJob& job, const uint8_t* row, int64_t first, int6
     const uint8_t* from = row + (first + begin) * s.image.channels + channel;
     if (!is_wide && flip == 0 && channels == s.image.channels && s.pixel_bytes == channels) {
       std::memcpy(to, from, static_cast<size_t>((end - begin) * s.pixel_bytes));
+      to += (end - begin) * s.pixel_bytes;
+    } else if (!is_wide && channels <= 4 && s.pixel_bytes == 4) {
+      CopyNarrowPixels(from, s.image.channels, channels, flip, end - begin, to);
       to += (end - begin) * s.pixel_bytes;
     } else {
       const cpu::IntegerKernels& convert = cpu::ActiveIntegerKernels();

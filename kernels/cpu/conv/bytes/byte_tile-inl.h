@@ -15,6 +15,11 @@ namespace {
 
 constexpr int kElement = sizeof(int32_t);  // bytes
 
+template <typename Vectors>
+constexpr bool kStoresRows = requires {
+  &Vectors::StoreRows;
+};
+
 inline V::Reg BroadcastElement(const std::byte* p) {
   float bits;
   std::memcpy(&bits, p, sizeof(bits));
@@ -65,9 +70,42 @@ constexpr int64_t SizeOf(ByteResult result) { return result == ByteResult::kByte
 #pragma GCC pop_options
 #endif
 
+// Vectors that store rows of bytes do the lower bound and the zero point as they store.
+template <typename Vectors, int kPixels, int kGroup>
+[[gnu::always_inline]] inline void FinishRows(const ByteTileCall& call, const ByteTile& tile,
+                                              const typename Vectors::Reg (&sum)[kPixels][2]) {
+  const ByteFinish finish = call.finish;
+  const bool is_signed = finish.low + static_cast<float>(finish.zero) < 0;
+  const typename Vectors::Reg high = Vectors::Set(finish.high);
+  const typename Vectors::Reg scale[2] = {Vectors::Load(tile.scale),
+                                          Vectors::Load(tile.scale + Vectors::kLanes)};
+  const int64_t columns = tile.columns, step = call.out_step;
+  std::byte* const out[2] = {tile.out[0], tile.out[1]};
+#pragma GCC unroll 8
+  for (int p = 0; p < kPixels; p += 2) {
+    typename Vectors::Reg y[2][2];
+    uint8_t* to[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const int q = p + i < kPixels ? p + i : p;  // the last of an odd number twice
+      to[i] = reinterpret_cast<uint8_t*>(out[q / kGroup] + (q % kGroup) * step);
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        // Integers beyond the range, and NaN, become the least one.
+        y[i][v] =
+            Vectors::ToInt(Vectors::MinKeepingNan(Vectors::FromInt(sum[q][v]) * scale[v], high));
+      }
+    }
+    Vectors::StoreRows(y, finish.zero, is_signed, to, columns);
+  }
+}
+
 template <ByteResult kResult, int kPixels, int kVectors, int kGroup>
 [[gnu::always_inline]] inline void FinishTile(const ByteTileCall& call, const ByteTile& tile,
                                               const V::Reg (&sum)[kPixels][kVectors]) {
+  if constexpr (kResult == ByteResult::kBytes && kVectors == 2 && kStoresRows<V>) {
+    return FinishRows<V, kPixels, kGroup>(call, tile, sum);
+  }
   const ByteFinish finish = call.finish;
   V::Reg scale[kVectors];
 #pragma GCC unroll 2
