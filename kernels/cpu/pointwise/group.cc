@@ -1,10 +1,29 @@
-// fused.group: any DAG of elementwise ops in one pass over memory.
+// fused.group: any DAG of elementwise ops in one pass over memory, and of row ops block by block.
 #include "kernels/cpu/pointwise/pointwise_program.h"
+#include "kernels/cpu/pointwise/row_program.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
+#include "kernels/shape.h"
 
 namespace tenon::kernels {
 namespace {
+
+// A program of either kind.
+struct GroupState : KernelState {
+  virtual void Run(const RunArgs& args) const = 0;
+};
+
+template <typename Program>
+struct StateOf final : GroupState {
+  template <typename... Args>
+  explicit StateOf(Args&&... args) : program(std::forward<Args>(args)...) {}
+  void Run(const RunArgs& args) const override { program.Run(args); }
+
+  const Program program;
+};
+
+using PointwiseState = StateOf<cpu::PointwiseProgram>;
+using RowState = StateOf<cpu::RowProgram>;
 
 // Empty if the body can be run here.
 std::string ReadBody(std::span<const TensorView> inputs, const void* attrs, PointwiseBody& body) {
@@ -14,7 +33,7 @@ std::string ReadBody(std::span<const TensorView> inputs, const void* attrs, Poin
   if (!ParsePointwise(static_cast<const fused::GroupAttrs*>(attrs)->body, dtypes, body, error)) {
     return error;
   }
-  return cpu::PointwiseProgram::WhyNot(body);
+  return body.has_row_ops() ? cpu::RowProgram::WhyNot(body) : cpu::PointwiseProgram::WhyNot(body);
 }
 
 std::string SupportsGroup(const CallSignature& call) {
@@ -27,12 +46,21 @@ KernelStatus PrepareGroup(PrepareArgs& args, std::shared_ptr<KernelState>& state
   if (std::string error = ReadBody(args.inputs, args.attrs, body); !error.empty()) {
     return KernelStatus::Invalid(std::move(error));
   }
-  state = std::make_shared<cpu::PointwiseProgram>(body, args.inputs, args.outputs[0].shape);
+  if (!body.has_row_ops()) {
+    state = std::make_shared<PointwiseState>(body, args.inputs, args.outputs[0].shape);
+    return KernelStatus::Ok();
+  }
+  Dims shape;
+  for (const TensorView& input : args.inputs) shape = BroadcastShape(View(shape), input.shape);
+  auto rows = std::make_shared<RowState>(body, args.inputs, View(shape),
+                                         args.device->parallel->num_threads());
+  args.scratch_bytes = rows->program.scratch_bytes();
+  state = std::move(rows);
   return KernelStatus::Ok();
 }
 
 KernelStatus RunGroup(const RunArgs& args) {
-  static_cast<const cpu::PointwiseProgram*>(args.state)->Run(args);
+  static_cast<const GroupState*>(args.state)->Run(args);
   return KernelStatus::Ok();
 }
 
