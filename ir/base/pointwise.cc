@@ -24,17 +24,32 @@ constexpr std::array<const char*, 3> ParamsOf(PointwiseOp op) {
       return {"alpha", "beta"};
     case PointwiseOp::kLeakyRelu:
       return {"alpha"};
+    case PointwiseOp::kLayerNorm:
+    case PointwiseOp::kRmsNorm:
+      return {"epsilon"};
     default:
       return {};
   }
 }
 
 constexpr PointwiseOpInfo kOps[] = {
-#define TENON_POINTWISE_OP(id, name, operands, dtypes, result)               \
-  {name, operands, PointwiseDTypes::dtypes, PointwiseOpInfo::Result::result, \
-   ParamsOf(PointwiseOp::k##id)},
+#define TENON_POINTWISE_OP(id, name, operands, dtypes, result) \
+  {name,                                                       \
+   operands,                                                   \
+   PointwiseDTypes::dtypes,                                    \
+   PointwiseOpInfo::Result::result,                            \
+   ParamsOf(PointwiseOp::k##id),                               \
+   PointwiseOpInfo::Rows::kNone},
+#define TENON_ROW_OP(id, name, rows) \
+  {name,                             \
+   1,                                \
+   PointwiseDTypes::kFloats,         \
+   PointwiseOpInfo::Result::kSame,   \
+   ParamsOf(PointwiseOp::k##id),     \
+   PointwiseOpInfo::Rows::rows},
 #include "ir/base/pointwise_ops.def"
 #undef TENON_POINTWISE_OP
+#undef TENON_ROW_OP
 };
 
 constexpr std::string_view kGeluWords[] = {"none", "tanh", "sigmoid"};
@@ -75,6 +90,9 @@ std::string ConstantText(const PointwiseConstant& constant) {
 std::string ParamText(PointwiseOp op, double value) {
   if (op == PointwiseOp::kCast) return Name(static_cast<DType>(static_cast<int>(value)));
   if (op == PointwiseOp::kGelu) return std::string(kGeluWords[static_cast<size_t>(value)]);
+  // Attributes of f32, which read back as the same number.
+  if (InfoOf(op).rows != PointwiseOpInfo::Rows::kNone)
+    return fmt::format("{}", static_cast<float>(value));
   return fmt::format("{}", value);
 }
 
@@ -211,6 +229,27 @@ class BodyReader {
     return Expect("}");
   }
 
+  bool IsOnePerRow(int value) const {
+    return value >= body_.first_constant() &&
+           one_per_row_[static_cast<size_t>(value - body_.first_constant())];
+  }
+
+  // Notes whether the step makes one element for each row. False for a row op of another operand
+  // than a row.
+  bool ReadsRows(const PointwiseStep& step, std::string_view name) {
+    bool any = false, all = true;
+    for (const int operand : step.used()) {
+      any = any || IsOnePerRow(operand);
+      all = all && (operand < 0 || IsOnePerRow(operand));
+    }
+    const PointwiseOpInfo::Rows rows = InfoOf(step.op).rows;
+    if (rows != PointwiseOpInfo::Rows::kNone && all) {
+      return Fail(fmt::format("{} works on rows (expected a value with whole rows)", name));
+    }
+    one_per_row_.push_back(rows == PointwiseOpInfo::Rows::kReduces || (any && all));
+    return true;
+  }
+
   bool Step() {
     int number = -1;
     const std::string_view word = Word();
@@ -221,7 +260,7 @@ class BodyReader {
     PointwiseStep step;
     const std::string_view name = Word();
     if (!FindPointwiseOp(name, step.op)) {
-      return Fail(fmt::format("'{}' is not an elementwise op that a body may have", name));
+      return Fail(fmt::format("'{}' is not an op that a body may have", name));
     }
     std::array<DType, 3> dtypes = {};
     const int count = InfoOf(step.op).num_operands;
@@ -229,7 +268,7 @@ class BodyReader {
       if ((i > 0 && !Expect(",")) || !Operand(step.operands[i])) return false;
       dtypes[i] = DTypeOf(step.operands[i]);
     }
-    if (!Params(step)) return false;
+    if (!ReadsRows(step, name) || !Params(step)) return false;
     step.dtype = PointwiseResult(step.op, {dtypes.data(), static_cast<size_t>(count)}, step.params);
     if (step.dtype == DType::kInvalid) {
       std::string types;
@@ -260,6 +299,7 @@ class BodyReader {
 
   std::string_view text_;
   PointwiseBody& body_;
+  std::vector<bool> one_per_row_;  // by step
   size_t at_ = 0;
   std::string error_;
 };
@@ -323,6 +363,29 @@ DType PointwiseBody::dtype(int value) const {
   if (value < first_constant()) return inputs[value];
   return value < first_step() ? constants[value - first_constant()].dtype
                               : steps[value - first_step()].dtype;
+}
+
+bool PointwiseBody::has_row_ops() const {
+  return std::any_of(steps.begin(), steps.end(), [](const PointwiseStep& step) {
+    return InfoOf(step.op).rows != PointwiseOpInfo::Rows::kNone;
+  });
+}
+
+std::vector<bool> OnePerRow(const PointwiseBody& body) {
+  std::vector<bool> one(static_cast<size_t>(body.num_values()), false);
+  for (size_t s = 0; s < body.steps.size(); ++s) {
+    bool any = false, all = true;
+    for (const int operand : body.steps[s].used()) {
+      const bool constant = operand >= body.first_constant() && operand < body.first_step();
+      any = any || one[static_cast<size_t>(operand)];
+      all = all && (constant || one[static_cast<size_t>(operand)]);
+    }
+    const PointwiseOpInfo::Rows rows = InfoOf(body.steps[s].op).rows;
+    one[static_cast<size_t>(body.first_step()) + s] =
+        rows == PointwiseOpInfo::Rows::kReduces ||
+        (rows == PointwiseOpInfo::Rows::kNone && any && all);
+  }
+  return one;
 }
 
 std::string PointwiseText(const PointwiseBody& body) {

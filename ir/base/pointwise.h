@@ -1,5 +1,5 @@
-// The body of fused.group: a DAG of elementwise ops on single elements, and its text. This header
-// does not include the IR, so that kernels can read bodies, too.
+// The body of fused.group: a DAG of ops on single elements and on whole rows, and its text. This
+// header does not include the IR, so that kernels can read bodies, too.
 #ifndef TENON_IR_BASE_POINTWISE_H_
 #define TENON_IR_BASE_POINTWISE_H_
 
@@ -19,8 +19,10 @@ namespace tenon {
 enum class PointwiseOp : uint8_t {
 // Makes the enumerator of one entry of the list.
 #define TENON_POINTWISE_OP(id, name, operands, dtypes, result) k##id,
+#define TENON_ROW_OP(id, name, rows) k##id,
 #include "ir/base/pointwise_ops.def"
 #undef TENON_POINTWISE_OP
+#undef TENON_ROW_OP
 };
 
 // Element types that an op accepts.
@@ -41,12 +43,19 @@ struct PointwiseOpInfo {
     kBool,      // bool
     kParameter  // the parameter `to`
   };
+  // What the op does with the rows of the group, which are its last axis.
+  enum class Rows : uint8_t {
+    kNone,     // works on single elements
+    kReduces,  // makes one element of each row
+    kKeeps     // makes a row of each row
+  };
   const char* name;        // name of the op in IR, such as "ten.add"
   int num_operands;        // 1 to 3
   PointwiseDTypes dtypes;  // allowed for its operands
   Result result;           // the element type of its result
   // Attributes of the op, in the order of PointwiseStep::params; null ends the list.
   std::array<const char*, 3> params;
+  Rows rows;  // kNone for all but the row ops
 };
 
 // Returns the facts about `op`.
@@ -104,16 +113,24 @@ struct PointwiseBody {
   int num_values() const { return first_step() + static_cast<int>(steps.size()); }
   // The element type of a value. Requires 0 <= value < num_values().
   DType dtype(int value) const;
+  // True if a step works on whole rows.
+  bool has_row_ops() const;
 };
+
+// Tells for each value of `body` whether it has one element for each row, in place of a whole row.
+// The steps kReduces make such values, and so do elementwise steps that read only them and
+// constants.
+std::vector<bool> OnePerRow(const PointwiseBody& body);
 
 // Returns the text of `body`, such as
 //   %2 = ten.add %0, %1; %3 = ten.clip %2 {max = 6, min = 0}; yield %3
 // Inputs and steps are numbered. Constants stand in place: f32 with a point, exponent or word,
-// integers as "3 : i64", bools as true and false.
+// integers as "3 : i64", bools as true and false. Row ops have no attribute for their axis. Norms
+// have neither scale nor bias: these are steps of their own, behind them.
 std::string PointwiseText(const PointwiseBody& body);
 
 // Reads such text for inputs of the given element types into `body`. False on a mistake; `error`
-// then says what was expected and where.
+// then says what was expected and where. The operand of a row op is a whole row of f32.
 bool ParsePointwise(std::string_view text, std::span<const DType> inputs, PointwiseBody& body,
                     std::string& error);
 

@@ -190,8 +190,73 @@ Case ByteGroup(Random& random) {
   return Make(std::move(inputs), std::move(outputs), MakeAttrs(fused::GroupAttrs{body}));
 }
 
+// Row ops among elementwise ones, of values that stay small.
+PointwiseBody RandomRowBody(Random& random, size_t num_inputs) {
+  constexpr PointwiseOp kRowOps[] = {
+      PointwiseOp::kLayerNorm,  PointwiseOp::kLogSoftmax, PointwiseOp::kRmsNorm,
+      PointwiseOp::kSoftmax,    PointwiseOp::kReduceL2,   PointwiseOp::kReduceMax,
+      PointwiseOp::kReduceMean, PointwiseOp::kReduceMin,  PointwiseOp::kReduceSum};
+  constexpr PointwiseOp kOps[] = {PointwiseOp::kAdd, PointwiseOp::kSub,  PointwiseOp::kMul,
+                                  PointwiseOp::kMax, PointwiseOp::kTanh, PointwiseOp::kSigmoid,
+                                  PointwiseOp::kNeg};
+  PointwiseBody body;
+  body.inputs.assign(num_inputs, DType::kF32);
+  body.constants = {{DType::kF32, 0.5, 0}, {DType::kF32, -1.25, 0}};
+  const auto any = [&](int values) { return static_cast<int>(random.Int(0, values - 1)); };
+  const int64_t steps = random.Int(1, 10);
+  while (static_cast<int64_t>(body.steps.size()) < steps || !body.has_row_ops()) {
+    PointwiseStep step = {.dtype = DType::kF32};
+    if (random.Chance(35)) {
+      step.op = kRowOps[any(static_cast<int>(std::size(kRowOps)))];
+      step.params[0] = step.op == PointwiseOp::kLayerNorm || step.op == PointwiseOp::kRmsNorm;
+      step.params[0] *= 0.25;
+      const std::vector<bool> one_per_row = OnePerRow(body);
+      step.operands[0] = any(body.num_values());
+      const bool constant =
+          step.operands[0] >= body.first_constant() && step.operands[0] < body.first_step();
+      if (constant || one_per_row[static_cast<size_t>(step.operands[0])]) continue;
+      body.steps.push_back(step);
+      // Sums and logarithms are brought down again.
+      body.steps.push_back({.op = PointwiseOp::kTanh,
+                            .dtype = DType::kF32,
+                            .operands = {body.num_values() - 1, -1, -1}});
+      continue;
+    }
+    step.op = kOps[any(static_cast<int>(std::size(kOps)))];
+    for (int i = 0; i < InfoOf(step.op).num_operands; ++i)
+      step.operands[static_cast<size_t>(i)] = any(body.num_values());
+    body.steps.push_back(step);
+  }
+  for (int value = body.first_step(); value < body.num_values(); ++value) {
+    if (value + 1 == body.num_values() || random.Chance(15)) body.results.push_back(value);
+  }
+  return body;
+}
+
+Case RowGroup(Random& random) {
+  Shape out = random.RandomShape(1);
+  if (random.Chance(40)) out = {random.Int(1, 5), random.Int(1, 30), random.Int(1, 300)};
+  if (random.Chance(5)) out = {random.Int(1, 2), random.Int(20000, 40000)};
+  std::vector<Tensor> inputs = {random.Floats(out)};
+  for (int64_t i = random.Int(0, 3); i > 0; --i)
+    inputs.push_back(random.Floats(BroadcastInput(random, out)));
+  const PointwiseBody body = RandomRowBody(random, inputs.size());
+  const std::vector<bool> one_per_row = OnePerRow(body);
+  std::vector<Tensor> outputs;
+  for (const int result : body.results) {
+    Shape shape = out;
+    if (one_per_row[static_cast<size_t>(result)]) shape.back() = 1;
+    outputs.push_back(F32(shape));
+  }
+  Case made = Make(std::move(inputs), std::move(outputs),
+                   MakeAttrs(fused::GroupAttrs{PointwiseText(body)}));
+  made.magnitude = 20;  // of sums and norms between, whose differences may be small
+  return made;
+}
+
 Case Group(Random& random) {
   if (random.Chance(15)) return ByteGroup(random);
+  if (random.Chance(50)) return RowGroup(random);
   Shape out = random.RandomShape();
   if (random.Chance(25)) out = {3, random.Int(1, 40), random.Int(60, 300)};
   std::vector<Tensor> inputs = {random.Floats(out)};

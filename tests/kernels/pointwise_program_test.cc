@@ -236,7 +236,9 @@ TEST(PointwiseTextTest, ReadsWhatItWrites) {
         "%2 = ten.mul %0, 0.5; %3 = ten.clip %2 {max = 6, min = -inf}; yield %2, %3",
         "%2 = ten.less %0, 1e-05; %3 = ten.where %2, nan, %1; yield %3",
         "%2 = ten.cast %0 {to = i64}; %3 = ten.add %2, 7 : i64; yield %3",
-        "%2 = ten.equal %0, %1; %3 = ten.xor %2, true; yield %3"}) {
+        "%2 = ten.equal %0, %1; %3 = ten.xor %2, true; yield %3",
+        "%2 = nn.layer_norm %0 {epsilon = 1e-05}; %3 = ten.mul %2, %1; yield %3",
+        "%2 = ten.reduce_max %0; %3 = ten.sub %1, %2; %4 = nn.softmax %3; yield %2, %4"}) {
     EXPECT_EQ(PointwiseText(Parse(text, {DType::kF32, DType::kF32})), text);
   }
 }
@@ -249,7 +251,14 @@ TEST(PointwiseTextTest, SaysWhatIsWrong) {
     EXPECT_FALSE(ParsePointwise(text, inputs, body, message)) << text;
     return message;
   };
-  EXPECT_NE(error("%2 = ten.softmax %0; yield %2").find("not an elementwise op"),
+  EXPECT_NE(error("%2 = ten.softmax %0; yield %2").find("is not an op that a body may have"),
+            std::string::npos);
+  EXPECT_NE(error("%2 = nn.softmax 1.0; yield %2").find("expected a value with whole rows"),
+            std::string::npos);
+  EXPECT_NE(error("%2 = ten.reduce_sum %0; %3 = ten.neg %2; %4 = nn.softmax %3; yield %4")
+                .find("expected a value with whole rows"),
+            std::string::npos);
+  EXPECT_NE(error("%2 = ten.reduce_sum %1; yield %2").find("does not work on i64"),
             std::string::npos);
   EXPECT_NE(error("%2 = ten.add %0, %1; yield %2").find("does not work on f32, i64"),
             std::string::npos);

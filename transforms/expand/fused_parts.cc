@@ -6,6 +6,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "transforms/expand/fused_parts_internal.h"
+#include "transforms/groups/row_ops.h"
 
 namespace tenon {
 namespace {
@@ -53,6 +54,9 @@ class FusedParts {
             NormOfGroups(norm.x(), norm.scale(), norm.bias(), attrs.groups, attrs.epsilon);
         return made ? Values{made} : Values();
       }
+      case fused::GroupOp::kId:
+        if (expansion_ == FusedExpansion::kPairs && !IsGroupWithRows(op())) return Values();
+        return PartsOfGroup(f_);
       default:
         return expansion_ == FusedExpansion::kAll ? PartsOfSingle() : Values();
     }
@@ -86,8 +90,6 @@ class FusedParts {
         return Gated(fused::GatedOp(&op()));
       case fused::EmbeddingOp::kId:
         return PartsOfEmbedding(f_);
-      case fused::GroupOp::kId:
-        return PartsOfGroup(f_);
       default:
         return {};
     }

@@ -12,8 +12,10 @@ namespace tenon {
 
 // How far fused operations are taken apart.
 enum class FusedExpansion : uint8_t {
-  kPairs,  // only those that join a fused operation with others: a norm, a second layer, a move
-  kAll     // all, until none of the dialect fused is left
+  // Only those that join a fused operation with others: a norm, a second layer, a move. Groups with
+  // steps over rows count.
+  kPairs,
+  kAll  // all, until none of the dialect fused is left
 };
 
 // Creates the parts of `op` before it. Returns the values of its results, in order; a result

@@ -2,6 +2,7 @@
 #include "fmt/format.h"
 #include "ir/base/pointwise.h"
 #include "ir/dialect/fused_ops.h"
+#include "ir/dialect/nn_ops.h"
 #include "transforms/expand/fused_parts_internal.h"
 
 namespace tenon {
@@ -35,6 +36,47 @@ absl::InlinedVector<Attribute, 6> SlotsOf(Context& context, const OpInfo& info,
   return slots;
 }
 
+// A row op on the last axis of `x`, which has whole rows.
+Value MakeRowOp(OpFormula& f, const PointwiseStep& step, Value x) {
+  const int64_t last = x.type().rank() - 1;
+  const auto epsilon = static_cast<float>(step.params[0]);
+  switch (step.op) {
+    case PointwiseOp::kLayerNorm:
+      return f.Norm("layer", last, epsilon, x, Value(), Value());
+    case PointwiseOp::kRmsNorm:
+      return f.Norm("rms", last, epsilon, x, Value(), Value());
+    case PointwiseOp::kSoftmax:
+      return f.Make<nn::SoftmaxOp>(x, nn::SoftmaxOp::Attrs{.axis = last});
+    case PointwiseOp::kLogSoftmax:
+      return f.Make<nn::LogSoftmaxOp>(x, nn::LogSoftmaxOp::Attrs{.axis = last});
+    case PointwiseOp::kReduceL2:
+      return f.Make<ten::ReduceL2Op>(x, ten::ReduceL2Op::Attrs{.axes = {last}});
+    case PointwiseOp::kReduceMax:
+      return f.Make<ten::ReduceMaxOp>(x, ten::ReduceMaxOp::Attrs{.axes = {last}});
+    case PointwiseOp::kReduceMean:
+      return f.Make<ten::ReduceMeanOp>(x, ten::ReduceMeanOp::Attrs{.axes = {last}});
+    case PointwiseOp::kReduceMin:
+      return f.Make<ten::ReduceMinOp>(x, ten::ReduceMinOp::Attrs{.axes = {last}});
+    default:
+      return f.Make<ten::ReduceSumOp>(x, ten::ReduceSumOp::Attrs{.axes = {last}});
+  }
+}
+
+// The extents that the inputs of a group broadcast to.
+OpFormula::Dims ShapeOfGroup(const OpFormula& f, std::span<const Value> inputs) {
+  OpFormula::Dims dims;
+  for (const Value input : inputs) {
+    const OpFormula::Dims more = f.DimsOf(input);
+    if (more.size() > dims.size())
+      dims.insert(dims.begin(), more.size() - dims.size(), f.Number(1));
+    for (size_t i = 1; i <= more.size(); ++i) {
+      DimExpr& dim = dims[dims.size() - i];
+      if (dim.is_constant(1)) dim = more[more.size() - i];
+    }
+  }
+  return dims;
+}
+
 }  // namespace
 
 std::vector<Value> PartsOfGroup(OpFormula& f) {
@@ -49,6 +91,7 @@ std::vector<Value> PartsOfGroup(OpFormula& f) {
     f.Fail(fmt::format("{}: {}", f.op().name(), error));
     return {};
   }
+  const OpFormula::Dims shape = ShapeOfGroup(f, values);
   for (const PointwiseConstant& constant : body.constants) {
     values.push_back(constant.dtype == DType::kF32
                          ? f.Scalar(constant.dtype, constant.real)
@@ -56,6 +99,14 @@ std::vector<Value> PartsOfGroup(OpFormula& f) {
   }
   for (const PointwiseStep& step : body.steps) {
     if (!f.ok()) return {};
+    if (InfoOf(step.op).rows != PointwiseOpInfo::Rows::kNone) {
+      Value x = values[static_cast<size_t>(step.operands[0])];
+      if (f.DimsOf(x) != shape) {
+        x = f.Make<ten::ExpandOp>(x, ten::ExpandOp::Attrs{.shape = shape});
+      }
+      values.push_back(f.ok() ? MakeRowOp(f, step, x) : Value());
+      continue;
+    }
     const OpInfo* info = context.FindOp(InfoOf(step.op).name);
     std::vector<Value> operands;
     for (const int operand : step.used()) operands.push_back(values[static_cast<size_t>(operand)]);

@@ -8,6 +8,7 @@
 #include "ir/core/clone.h"
 #include "ir/dialect/core_ops.h"
 #include "transforms/groups/contraction_order.h"
+#include "transforms/groups/row_ops.h"
 
 namespace tenon {
 namespace {
@@ -17,21 +18,11 @@ constexpr size_t kMaxSteps = 32;
 constexpr size_t kMaxInputs = 16;
 constexpr size_t kMaxResults = 8;
 
-bool HasShape(Type type) {
-  return type.is_tensor() && std::none_of(type.dims().begin(), type.dims().end(),
-                                          [](DimExpr d) { return d.is_unknown(); });
-}
-
-bool SameShape(Type a, Type b) {
-  return a.rank() == b.rank() &&
-         std::equal(a.dims().begin(), a.dims().end(), b.dims().begin(), DimExpr::ProvablyEqual);
-}
-
 // Can the operation be a step of a group? Its single result then has the group's shape.
 bool IsStep(const Operation& op) {
   PointwiseOp kind;
   if (!op.info().is_registered() || op.num_results() != 1 || !HasShape(op.result().type()) ||
-      !FindPointwiseOp(op.name(), kind)) {
+      !FindPointwiseOp(op.name(), kind) || InfoOf(kind).rows != PointwiseOpInfo::Rows::kNone) {
     return false;
   }
   absl::InlinedVector<DType, 3> dtypes;
@@ -46,8 +37,13 @@ bool IsStep(const Operation& op) {
 
 using Steps = std::vector<Operation*>;
 
+bool IsReadOutside(Value value, const absl::flat_hash_set<const Operation*>& members) {
+  return std::any_of(value.uses().begin(), value.uses().end(),
+                     [&](const OpOperand& use) { return !members.contains(use.owner()); });
+}
+
 bool WithinLimits(const Steps& steps) {
-  if (steps.size() > kMaxSteps) return false;
+  size_t num_steps = steps.size();
   absl::flat_hash_set<const Operation*> members(steps.begin(), steps.end());
   absl::flat_hash_set<const ValueImpl*> inputs;
   size_t results = 0;
@@ -56,12 +52,13 @@ bool WithinLimits(const Steps& steps) {
     for (const OpOperand& operand : op->operands()) {
       const Value value = operand.get();
       if (members.contains(value.defining_op())) continue;
-      if (!IsNumber(value, op->result().type().rank(), number)) inputs.insert(value.impl());
+      if (!IsNumber(value, op->result(0).type().rank(), number)) inputs.insert(value.impl());
     }
-    results += std::any_of(op->result().uses().begin(), op->result().uses().end(),
-                           [&](const OpOperand& use) { return !members.contains(use.owner()); });
+    for (unsigned i = 0; i < op->num_results(); ++i)
+      results += IsReadOutside(op->result(i), members);
+    if (const auto row = ReadRowOp(*op)) num_steps += row->num_steps() - 1;
   }
-  return inputs.size() <= kMaxInputs && results <= kMaxResults;
+  return num_steps <= kMaxSteps && inputs.size() <= kMaxInputs && results <= kMaxResults;
 }
 
 // The steps that make a float of a byte by sums and products with numbers, from the cast on; empty
@@ -93,20 +90,36 @@ class Grouping {
  public:
   explicit Grouping(Block& block) : block_(block), order_(block) {}
 
-  std::vector<ElementwiseGroup> Find() {
+  std::vector<ElementwiseGroup> Find(bool rows) {
     for (Operation& op : block_) {
       if (!op.Has(Trait::kTerminator) && !EffectsOf(op).pure()) {
         // What has effects keeps its place: nothing moves across it.
         first_ = op.position_after_renumbering() + 1;
+        effects_.push_back(first_);
       } else if (IsConstant(op)) {
         constant_.insert(&op);
       } else if (IsStep(op)) {
         Join(&op);
+      } else if (rows && ReadRowOp(op)) {
+        row_ops_.insert(&op);
+        groups_.push_back(order_.NodeOf(&op));
       }
     }
-    std::vector<ElementwiseGroup> kept;
+    std::vector<Steps> parts;
     for (const size_t group : groups_) {
-      if (order_.OpsOf(group).size() > 1) kept.push_back({order_.OpsOf(group)});
+      if (order_.OpsOf(group).size() > 1) parts.push_back(order_.OpsOf(group));
+    }
+    if (!row_ops_.empty()) JoinRows();
+    std::vector<ElementwiseGroup> kept;
+    absl::flat_hash_map<size_t, size_t> kept_of;  // by node; looked up, never iterated
+    for (const size_t group : groups_) {
+      if (order_.OpsOf(group).size() <= 1) continue;
+      kept_of[group] = kept.size();
+      kept.push_back({order_.OpsOf(group)});
+    }
+    for (Steps& part : parts) {
+      const size_t node = order_.NodeOf(part.front());
+      if (HasRowOp(node)) kept[kept_of.at(node)].parts.push_back(std::move(part));
     }
     return kept;
   }
@@ -162,10 +175,77 @@ class Grouping {
     return WithinLimits(together) && order_.CanContract(group, node);
   }
 
+  bool HasRowOp(size_t node) const {
+    const Steps& ops = order_.OpsOf(node);
+    return std::any_of(ops.begin(), ops.end(),
+                       [&](Operation* op) { return row_ops_.contains(op); });
+  }
+
+  // The type of the whole rows of a node.
+  Type WholeOf(size_t node) const {
+    const Steps& ops = order_.OpsOf(node);
+    for (const Operation* op : ops) {
+      if (row_ops_.contains(op)) return ReadRowOp(*op)->whole;
+    }
+    return ops.front()->result().type();
+  }
+
+  // Row ops join the groups that they read and that read them. So do groups that read one element
+  // for each row.
+  void JoinRows() {
+    for (Operation& op : block_) {
+      if (!grouped_.contains(&op) && !row_ops_.contains(&op)) continue;
+      for (const OpOperand& operand : op.operands()) {
+        const Operation* producer = operand.get().defining_op();
+        if (!grouped_.contains(producer) && !row_ops_.contains(producer)) continue;
+        const size_t into = order_.NodeOf(producer), node = order_.NodeOf(&op);
+        if (into != node && FitRows(into, node) && CanJoin(into, order_.OpsOf(node), node)) {
+          order_.Contract(into, node);
+        }
+      }
+    }
+  }
+
+  bool FitRows(size_t from, size_t to) const {
+    if (!HasRowOp(from) && !HasRowOp(to)) return false;
+    if (SectionOf(from) != SectionOf(to)) return false;
+    const Type whole = WholeOf(from), reader = WholeOf(to);
+    if (SameShape(whole, reader)) return true;
+    // One element for each row, of nothing else.
+    return !HasRowOp(to) && IsColumnOf(reader, whole) && ReadsOnly(order_.OpsOf(to), from);
+  }
+
+  // True if the steps read only each other, numbers and values of a node.
+  bool ReadsOnly(const Steps& steps, size_t node) const {
+    const absl::flat_hash_set<const Operation*> members(steps.begin(), steps.end());
+    PointwiseConstant number;
+    for (const Operation* op : steps) {
+      for (const OpOperand& operand : op->operands()) {
+        const Value value = operand.get();
+        const Operation* producer = value.defining_op();
+        if (members.contains(producer)) continue;
+        const bool known = grouped_.contains(producer) || row_ops_.contains(producer);
+        if (!(known && order_.NodeOf(producer) == node) &&
+            !IsNumber(value, op->result().type().rank(), number)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  // The number of operations with effects in front of a node.
+  size_t SectionOf(size_t node) const {
+    const size_t at = order_.OpsOf(node).front()->position_after_renumbering();
+    return static_cast<size_t>(std::upper_bound(effects_.begin(), effects_.end(), at) -
+                               effects_.begin());
+  }
+
   Block& block_;
   ContractionOrder order_;
-  size_t first_ = 0;  // groups begin at this position or later
-  absl::flat_hash_set<const Operation*> constant_, grouped_;
+  size_t first_ = 0;             // groups begin at this position or later
+  std::vector<size_t> effects_;  // the values of first_
+  absl::flat_hash_set<const Operation*> constant_, grouped_, row_ops_;
   std::vector<size_t> groups_;  // nodes of the order
 };
 
@@ -251,15 +331,19 @@ bool IsNumber(Value value, int64_t rank, PointwiseConstant& number) {
   return true;
 }
 
-std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block) { return Grouping(block).Find(); }
+std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block, bool rows) {
+  return Grouping(block).Find(rows);
+}
 
 bool ReadBytesAgain(std::vector<ElementwiseGroup>& groups) {
   GroupOf group_of;
   for (ElementwiseGroup& group : groups) {
+    if (!group.parts.empty()) continue;  // parts would have to change with the whole
     for (Operation* op : group.steps) group_of[op] = &group;
   }
   bool changed = false;
   for (ElementwiseGroup& group : groups) {
+    if (!group.parts.empty()) continue;
     const Steps steps = group.steps;
     for (Operation* op : steps) {
       const Steps chain = ChainFromBytes(op);

@@ -1,4 +1,4 @@
-// Analysis of fuse-elementwise: elementwise operations of a block that can run as one.
+// Analysis of fuse-elementwise: elementwise operations and row ops of a block that can run as one.
 #ifndef TENON_TRANSFORMS_GROUPS_ELEMENTWISE_GROUPS_H_
 #define TENON_TRANSFORMS_GROUPS_ELEMENTWISE_GROUPS_H_
 
@@ -10,14 +10,18 @@
 
 namespace tenon {
 
-// Operations in the order of the block. All results have the shape of the group.
+// Operations in the order of the block. All results have the shape of the group, or one element for
+// each of its rows.
 struct ElementwiseGroup {
   std::vector<Operation*> steps;
+  // With row ops: the groups without them that can be replaced in the place of the whole.
+  std::vector<std::vector<Operation*>> parts = {};
 };
 
 // Returns the groups of two and more operations. Any or all of them can be replaced by one
-// operation: nothing that a group reads depends on its results. Requires a valid block.
-std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block);
+// operation: nothing that a group reads depends on its results. `rows` allows row ops (row_ops.h).
+// Requires a valid block.
+std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block, bool rows);
 
 // Floats that one group makes of bytes, with a zero point and a scale, and another reads: the other
 // gets those steps too, and reads the bytes, a quarter of the memory. Steps without users are

@@ -1,5 +1,7 @@
 // fuse-elementwise: elementwise operations that read each other become one fused.group, which
-// passes over memory once. Runs after the rules of fusion, which must see the single operations.
+// passes over memory once. With the option `rows`, so do reductions, norms and softmax over rows
+// with what is in front of them and behind. Runs after the rules of fusion, which must see the
+// single operations.
 #include <algorithm>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/fused_ops.h"
 #include "transforms/groups/elementwise_groups.h"
+#include "transforms/groups/row_ops.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -24,60 +27,104 @@ struct Description {
   std::vector<Value> results;
 };
 
-Description Describe(const ElementwiseGroup& group) {
-  Description made;
-  const int64_t rank = group.steps.front()->result().type().rank();
-  absl::flat_hash_set<const Operation*> members(group.steps.begin(), group.steps.end());
-  PointwiseConstant number;
-  // Inputs and constants get their numbers first.
-  for (Operation* op : group.steps) {
-    for (const OpOperand& operand : op->operands()) {
-      const Value value = operand.get();
-      if (members.contains(value.defining_op())) continue;
-      if (IsNumber(value, rank, number)) {
-        auto& constants = made.body.constants;
-        if (std::find(constants.begin(), constants.end(), number) == constants.end()) {
-          constants.push_back(number);
+// Makes the body of a group.
+class Describer {
+ public:
+  explicit Describer(const std::vector<Operation*>& steps)
+      : steps_(steps),
+        members_(steps.begin(), steps.end()),
+        rank_(steps.front()->result(0).type().rank()) {}
+
+  Description Describe() {
+    // Inputs and constants get their numbers first.
+    for (const Operation* op : steps_) {
+      for (const OpOperand& operand : op->operands()) Note(operand.get());
+    }
+    for (const Operation* op : steps_) {
+      Add(*op);
+      for (unsigned i = 0; i < op->num_results(); ++i) {
+        const Value result = op->result(i);
+        if (std::all_of(result.uses().begin(), result.uses().end(),
+                        [&](const OpOperand& use) { return members_.contains(use.owner()); })) {
+          continue;
         }
-      } else if (std::find(made.inputs.begin(), made.inputs.end(), value) == made.inputs.end()) {
-        made.inputs.push_back(value);
-        made.body.inputs.push_back(value.type().dtype());
+        made_.body.results.push_back(value_of_.at(result.impl()));
+        made_.results.push_back(result);
       }
     }
+    return std::move(made_);
   }
-  absl::flat_hash_map<const Operation*, int> value_of;
-  for (Operation* op : group.steps) {
+
+ private:
+  void Note(Value value) {
+    PointwiseConstant number;
+    if (members_.contains(value.defining_op())) return;
+    if (IsNumber(value, rank_, number)) {
+      auto& constants = made_.body.constants;
+      if (std::find(constants.begin(), constants.end(), number) == constants.end())
+        constants.push_back(number);
+    } else if (std::find(made_.inputs.begin(), made_.inputs.end(), value) == made_.inputs.end()) {
+      made_.inputs.push_back(value);
+      made_.body.inputs.push_back(value.type().dtype());
+    }
+  }
+
+  int NumberOf(Value value) const {
+    const auto& constants = made_.body.constants;
+    PointwiseConstant number;
+    if (const auto found = value_of_.find(value.impl()); found != value_of_.end())
+      return found->second;
+    if (IsNumber(value, rank_, number)) {
+      return made_.body.first_constant() +
+             static_cast<int>(std::find(constants.begin(), constants.end(), number) -
+                              constants.begin());
+    }
+    return static_cast<int>(std::find(made_.inputs.begin(), made_.inputs.end(), value) -
+                            made_.inputs.begin());
+  }
+
+  int AddStep(const PointwiseStep& step) {
+    made_.body.steps.push_back(step);
+    return made_.body.num_values() - 1;
+  }
+
+  void Add(const Operation& op) {
+    if (const auto row = ReadRowOp(op)) return AddRow(op, *row);
     PointwiseStep step;
-    FindPointwiseOp(op->name(), step.op);
-    ReadStepParams(*op, step.op, step.params);
-    step.dtype = op->result().type().dtype();
-    for (unsigned i = 0; i < op->num_operands(); ++i) {
-      const Value value = op->operand(i);
-      const auto& constants = made.body.constants;
-      if (const auto found = value_of.find(value.defining_op()); found != value_of.end()) {
-        step.operands[i] = found->second;
-      } else if (IsNumber(value, rank, number)) {
-        step.operands[i] = made.body.first_constant() +
-                           static_cast<int>(std::find(constants.begin(), constants.end(), number) -
-                                            constants.begin());
-      } else {
-        step.operands[i] = static_cast<int>(
-            std::find(made.inputs.begin(), made.inputs.end(), value) - made.inputs.begin());
-      }
-    }
-    value_of[op] = made.body.num_values();
-    made.body.steps.push_back(step);
-    if (std::any_of(op->result().uses().begin(), op->result().uses().end(),
-                    [&](const OpOperand& use) { return !members.contains(use.owner()); })) {
-      made.body.results.push_back(value_of[op]);
-      made.results.push_back(op->result());
-    }
+    FindPointwiseOp(op.name(), step.op);
+    ReadStepParams(op, step.op, step.params);
+    step.dtype = op.result().type().dtype();
+    for (unsigned i = 0; i < op.num_operands(); ++i) step.operands[i] = NumberOf(op.operand(i));
+    value_of_[op.result().impl()] = AddStep(step);
   }
-  return made;
-}
+
+  void AddRow(const Operation& op, const RowOp& row) {
+    const auto binary = [&](PointwiseOp kind, int a, Value b) {
+      return AddStep({.op = kind, .dtype = DType::kF32, .operands = {a, NumberOf(b), -1}});
+    };
+    int value = NumberOf(row.x);
+    if (row.skip) {
+      value = binary(PointwiseOp::kAdd, value, row.skip);
+      value_of_[op.result(1).impl()] = value;
+    }
+    value = AddStep(
+        {.op = row.kind, .dtype = DType::kF32, .operands = {value, -1, -1}, .params = row.params});
+    if (row.scale) value = binary(PointwiseOp::kMul, value, row.scale);
+    if (row.bias) value = binary(PointwiseOp::kAdd, value, row.bias);
+    value_of_[op.result(0).impl()] = value;
+  }
+
+  const std::vector<Operation*>& steps_;
+  const absl::flat_hash_set<const Operation*> members_;
+  const int64_t rank_;
+  Description made_;
+  absl::flat_hash_map<const ValueImpl*, int> value_of_;  // looked up, never iterated
+};
 
 class FuseElementwise : public Pass {
  public:
+  explicit FuseElementwise(bool rows) : rows_(rows) {}
+
   absl::StatusOr<PassResult> Run(Operation* function, PassContext& context) override {
     PassResult result;
     std::vector<Block*> blocks;
@@ -88,11 +135,17 @@ class FuseElementwise : public Pass {
       return true;
     });
     for (Block* block : blocks) {
-      std::vector<ElementwiseGroup> groups = FindElementwiseGroups(*block);
+      std::vector<ElementwiseGroup> groups = FindElementwiseGroups(*block, rows_);
       bool made = ReadBytesAgain(groups);
       for (const ElementwiseGroup& group : groups) {
-        TENON_ASSIGN_OR_RETURN(const bool replaced, Replace(group, context));
+        TENON_ASSIGN_OR_RETURN(const bool replaced, Replace(group.steps, context));
         made |= replaced;
+        if (replaced) continue;
+        // A target may have kernels for the elementwise parts alone.
+        for (const std::vector<Operation*>& part : group.parts) {
+          TENON_ASSIGN_OR_RETURN(const bool part_replaced, Replace(part, context));
+          made |= part_replaced;
+        }
       }
       if (made) Order(*block);
       result.changed |= made;
@@ -103,13 +156,13 @@ class FuseElementwise : public Pass {
  private:
   // Puts fused.group in the place of the last step. Operands of other steps may be defined later:
   // Order puts that right.
-  static absl::StatusOr<bool> Replace(const ElementwiseGroup& group, PassContext& context) {
-    const Description made = Describe(group);
+  static absl::StatusOr<bool> Replace(const std::vector<Operation*>& steps, PassContext& context) {
+    const Description made = Describer(steps).Describe();
     // A group of numbers alone is for constant-fold; one without users for dce.
     if (made.inputs.empty() || made.results.empty()) return false;
     std::vector<Location> parts;
-    for (const Operation* op : group.steps) parts.push_back(op->location());
-    Operation* last = group.steps.back();
+    for (const Operation* op : steps) parts.push_back(op->location());
+    Operation* last = steps.back();
     OpBuilder builder = OpBuilder::Before(last);
     TENON_ASSIGN_OR_RETURN(const fused::GroupOp fused,
                            fused::GroupOp::Create(builder, Location::Fused(last->context(), parts),
@@ -126,9 +179,10 @@ class FuseElementwise : public Pass {
       Value from = made.results[i];
       from.ReplaceAllUsesWith(fused->result(i));
     }
-    for (auto it = group.steps.rbegin(); it != group.steps.rend(); ++it) (*it)->Erase();
+    for (auto it = steps.rbegin(); it != steps.rend(); ++it) (*it)->Erase();
     context.statistics->Add("groups");
-    context.statistics->Add("ops-grouped", static_cast<int64_t>(group.steps.size()));
+    context.statistics->Add("ops-grouped", static_cast<int64_t>(steps.size()));
+    if (made.body.has_row_ops()) context.statistics->Add("groups-with-rows");
     return true;
   }
 
@@ -166,6 +220,8 @@ class FuseElementwise : public Pass {
       if (order[i - 1]->next() != order[i]) order[i]->MoveAfter(order[i - 1]);
     }
   }
+
+  const bool rows_;
 };
 
 }  // namespace
@@ -173,7 +229,11 @@ class FuseElementwise : public Pass {
 PassInfo FuseElementwisePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
-  info.create = [](const PassOptionValues&) { return std::make_unique<FuseElementwise>(); };
+  info.options = {{"rows", PassOption::Type::kBool, "false",
+                   "reductions, norms and softmax over the last axis join groups"}};
+  info.create = [](const PassOptionValues& options) {
+    return std::make_unique<FuseElementwise>(options.GetBool("rows"));
+  };
   return info;
 }
 

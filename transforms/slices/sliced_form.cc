@@ -7,6 +7,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/groups/row_ops.h"
 #include "transforms/movement/axis_ops.h"
 
 namespace tenon {
@@ -37,8 +38,9 @@ class Former {
     if (WorksAlongAxis(op_)) return axis_ != Int("axis") && CutParts();
     switch (op_.id()) {
       case ten::CastOp::kId:
-      case fused::GroupOp::kId:
         return BroadcastAll();
+      case fused::GroupOp::kId:
+        return (!IsLastAxis() || !IsGroupWithRows(op_)) && BroadcastAll();
       case nn::LayerNormOp::kId:
       case nn::RmsNormOp::kId:
       case fused::SkipLayerNormOp::kId:

@@ -22,9 +22,16 @@ absl::Status InferGroup(const InferContext& c, ResultTypes& results) {
   PointwiseBody body;
   std::string error;
   if (!ParsePointwise(InferStr(c, "body"), dtypes, body, error)) return c.Error("body: " + error);
+  if (ranked && dims.empty() && body.has_row_ops()) {
+    return c.Error("body: steps over rows need an input with an axis (expected rank 1 or more)");
+  }
+  const std::vector<bool> one_per_row = OnePerRow(body);
+  DimVector column = dims;
+  if (!column.empty()) column.back() = DimExpr::Constant(c.context, 1);
   for (int result : body.results) {
     const DType dtype = body.dtype(result);
-    results.push_back(ranked ? Type::Tensor(c.context, dtype, dims)
+    const DimVector& shape = one_per_row[static_cast<size_t>(result)] ? column : dims;
+    results.push_back(ranked ? Type::Tensor(c.context, dtype, shape)
                              : Type::Unranked(c.context, dtype));
   }
   return absl::OkStatus();

@@ -53,6 +53,7 @@ void JoinAxes(Dims& shape, std::span<Dims* const> strides) {
 }  // namespace
 
 std::string PointwiseProgram::WhyNot(const PointwiseBody& body) {
+  if (body.has_row_ops()) return "works on single elements";
   if (body.num_values() > kMaxValues) {
     return "needs a body of at most " + std::to_string(kMaxValues) + " values";
   }

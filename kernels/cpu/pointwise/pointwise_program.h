@@ -35,6 +35,11 @@ class PointwiseProgram final : public KernelState {
 
   // Computes the results. They may overwrite inputs of the same element type and shape.
   void Run(const RunArgs& args) const;
+  // Computes the elements [begin, end) of the results, on this thread. Reads nothing of the views
+  // but `data`. Operands that do not repeat along a part of the axes may exist for the rows of the
+  // range only: `data` is then the address that position 0 would have. Requires a shape with
+  // elements.
+  void RunRange(const RunArgs& args, int64_t begin, int64_t end) const;
 
  private:
   // How an input is read within a row of the innermost axis.
@@ -79,7 +84,6 @@ class PointwiseProgram final : public KernelState {
                 std::span<const uint8_t> pointer_of) const;
   bool IsScalar(const PointwiseBody& body, int value) const;
   bool TakesScalar(const PointwiseBody& body, const PointwiseStep& step, int operand) const;
-  void RunRange(const RunArgs& args, int64_t begin, int64_t end) const;
   void RunCompiled(const RunArgs& args, int64_t begin, int64_t end) const;
   // Where an input that depends on the row begins in it, in elements.
   int64_t OffsetOfRow(const Input& input, int64_t row) const;

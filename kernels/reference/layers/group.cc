@@ -17,8 +17,12 @@ Kernel ReferenceOf(PointwiseOp op) {
 #define TENON_POINTWISE_OP(id, name, operands, dtypes, result) \
   case PointwiseOp::k##id:                                     \
     return Ref##id();
+#define TENON_ROW_OP(id, name, rows) \
+  case PointwiseOp::k##id:           \
+    return Ref##id();
 #include "ir/base/pointwise_ops.def"
 #undef TENON_POINTWISE_OP
+#undef TENON_ROW_OP
   }
   return {};
 }
@@ -44,6 +48,27 @@ std::shared_ptr<const void> AttrsOf(const PointwiseStep& step) {
     case PointwiseOp::kLeakyRelu:
       return std::make_shared<ten::LeakyReluAttrs>(
           ten::LeakyReluAttrs{static_cast<float>(step.params[0])});
+    // Row ops work on the last axis, which reductions keep.
+    case PointwiseOp::kLayerNorm:
+      return std::make_shared<nn::LayerNormAttrs>(
+          nn::LayerNormAttrs{.axis = -1, .epsilon = static_cast<float>(step.params[0])});
+    case PointwiseOp::kRmsNorm:
+      return std::make_shared<nn::RmsNormAttrs>(
+          nn::RmsNormAttrs{.axis = -1, .epsilon = static_cast<float>(step.params[0])});
+    case PointwiseOp::kLogSoftmax:
+      return std::make_shared<nn::LogSoftmaxAttrs>(nn::LogSoftmaxAttrs{.axis = -1});
+    case PointwiseOp::kSoftmax:
+      return std::make_shared<nn::SoftmaxAttrs>(nn::SoftmaxAttrs{.axis = -1});
+    case PointwiseOp::kReduceL2:
+      return std::make_shared<ten::ReduceL2Attrs>(ten::ReduceL2Attrs{.axes = {-1}});
+    case PointwiseOp::kReduceMax:
+      return std::make_shared<ten::ReduceMaxAttrs>(ten::ReduceMaxAttrs{.axes = {-1}});
+    case PointwiseOp::kReduceMean:
+      return std::make_shared<ten::ReduceMeanAttrs>(ten::ReduceMeanAttrs{.axes = {-1}});
+    case PointwiseOp::kReduceMin:
+      return std::make_shared<ten::ReduceMinAttrs>(ten::ReduceMinAttrs{.axes = {-1}});
+    case PointwiseOp::kReduceSum:
+      return std::make_shared<ten::ReduceSumAttrs>(ten::ReduceSumAttrs{.axes = {-1}});
     default:
       return nullptr;  // the others have none
   }
@@ -78,6 +103,17 @@ void SetConstant(Value& value, const PointwiseConstant& constant) {
   }
 }
 
+// Copies `from`, which broadcasts to the shape of `to`.
+void CopyBroadcast(const TensorView& from, const TensorView& to) {
+  StridedWalk<1> walk(to.shape, {BroadcastStrides(from.shape, to.shape)});
+  const int64_t n = to.numel();
+  const size_t size = SizeOf(to.dtype);
+  for (int64_t i = 0; i < n; ++i, walk.Next()) {
+    std::memcpy(to.as<char>() + i * static_cast<int64_t>(size),
+                from.as<char>() + walk[0] * static_cast<int64_t>(size), size);
+  }
+}
+
 KernelStatus Group(const RunArgs& args) {
   std::vector<DType> dtypes;
   for (const TensorView& input : args.inputs) dtypes.push_back(input.dtype);
@@ -87,6 +123,8 @@ KernelStatus Group(const RunArgs& args) {
     return KernelStatus::Invalid(std::move(error));
   }
   std::vector<Value> values(body.num_values());
+  Dims shape;
+  for (const TensorView& input : args.inputs) shape = BroadcastShape(View(shape), input.shape);
   for (size_t i = 0; i < args.inputs.size(); ++i) values[i].view = args.inputs[i];
   for (size_t i = 0; i < body.constants.size(); ++i) {
     SetConstant(values[body.first_constant() + i], body.constants[i]);
@@ -95,7 +133,16 @@ KernelStatus Group(const RunArgs& args) {
     const PointwiseStep& step = body.steps[s];
     Value& value = values[body.first_step() + s];
     std::vector<TensorView> operands;
-    for (int operand : step.used()) {
+    Value whole;  // the rows of an operand that repeats them
+    if (InfoOf(step.op).rows != PointwiseOpInfo::Rows::kNone) {
+      whole.shape.assign(shape.begin(), shape.end());
+      Allocate(whole, step.dtype);
+      CopyBroadcast(values[step.operands[0]].view, whole.view);
+      operands.push_back(whole.view);
+      value.shape = whole.shape;
+      if (InfoOf(step.op).rows == PointwiseOpInfo::Rows::kReduces) value.shape.back() = 1;
+    }
+    for (int operand : step.used().subspan(operands.size())) {
       operands.push_back(values[operand].view);
       const Dims both = BroadcastShape(value.shape, operands.back().shape);
       value.shape.assign(both.begin(), both.end());
@@ -109,14 +156,7 @@ KernelStatus Group(const RunArgs& args) {
     if (KernelStatus status = ReferenceOf(step.op).run(call); !status.ok()) return status;
   }
   for (size_t r = 0; r < body.results.size(); ++r) {
-    const TensorView &from = values[body.results[r]].view, &to = args.outputs[r];
-    StridedWalk<1> walk(to.shape, {BroadcastStrides(from.shape, to.shape)});
-    const int64_t n = to.numel();
-    const size_t size = SizeOf(to.dtype);
-    for (int64_t i = 0; i < n; ++i, walk.Next()) {
-      std::memcpy(to.as<char>() + i * static_cast<int64_t>(size),
-                  from.as<char>() + walk[0] * static_cast<int64_t>(size), size);
-    }
+    CopyBroadcast(values[body.results[r]].view, args.outputs[r]);
   }
   return KernelStatus::Ok();
 }
