@@ -7,7 +7,6 @@
 
 #include "fmt/format.h"
 #include "ir/core/context/context.h"
-#include "ir/core/context/op_info.h"
 #include "ir/core/text/parser.h"
 #include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
