@@ -37,9 +37,10 @@ double LinearFlops(Views inputs, Views outputs, const void*) {
   return 2 * Elements(outputs[0]) * static_cast<double>(inputs[0].dim(-1));
 }
 
-double LinearChainFlops(Views inputs, Views, const void*) {
+double LinearChainFlops(Views inputs, Views, const void* attrs) {
+  const size_t step = static_cast<const fused::LinearChainAttrs*>(attrs)->biased ? 2 : 1;
   double products = 0;
-  for (size_t i = 1; i < inputs.size(); i += 2) products += Elements(inputs[i]);
+  for (size_t i = 2; i < inputs.size(); i += step) products += Elements(inputs[i]);
   const int64_t columns = inputs[0].dim(-1);
   return columns == 0 ? 0 : 2 * products * Elements(inputs[0]) / static_cast<double>(columns);
 }

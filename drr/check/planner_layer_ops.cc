@@ -130,7 +130,7 @@ bool Planner::DemandLayer(uint16_t n, const LayerParts& parts, const Shape& shap
   for (const size_t operand : kForward) forward.push_back(parts[operand]);
   forward[0] = forward[1] = LayerPart();  // what the block makes
   return DemandBlock(n, block, shape, depth, before) &&
-         DemandForward(n, forward, shape, shape.back());
+         DemandForward(n, forward, shape, TextOf(n, "parallel") == "shared" ? depth : shape.back());
 }
 
 bool Planner::AttentionBlockOperands(uint16_t n, const Shape& shape) {
@@ -151,7 +151,7 @@ std::vector<int64_t> Planner::RandomPresence(uint16_t n) {
   std::vector<int64_t> has(kLayerOperands);
   for (size_t i = 0; i < has.size(); ++i) has[i] = i < kNeeded || Chance(0.5) ? 1 : 0;
   enum : uint8_t { kBq = 6, kWk, kBk, kWv, kBv, kBo, kCos, kSin, kPastKey = 17, kPastValue };
-  enum : uint8_t { kNormBias = 20, kWg = 22, kBg = 23, kOutBias = 26 };
+  enum : uint8_t { kNormScale = 19, kNormBias, kWg = 22, kBg = 23, kOutBias = 26 };
   if (has[kWk] == 0) has[kWv] = has[kBk] = 0;
   if (has[kWv] == 0 || IntOr(n, "head_dim", -1) >= 0) has[kCos] = 0;
   if (has[kWv] == 0) has[kBv] = 0;
@@ -159,6 +159,7 @@ std::vector<int64_t> Planner::RandomPresence(uint16_t n) {
   has[kSin] = has[kCos];
   has[kPastValue] = has[kPastKey];
   if (TextOf(n, "norm") != "layer") has[kNormBias] = has[kOutBias] = 0;
+  if (TextOf(n, "parallel") == "shared") has[kNormScale] = has[kNormBias] = 0;
   return {has.begin() + kNeeded, has.end()};
 }
 

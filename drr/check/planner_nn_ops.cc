@@ -87,13 +87,14 @@ bool Planner::LinearOperands(uint16_t n, const Shape& shape) {
 bool Planner::LinearChainOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   if (shape.size() < 2) return false;
-  const bool transposed = FlagOf(n, "transpose_w");
+  const bool transposed = FlagOf(n, "transpose_w"), biased = FlagOf(n, "biased");
+  const size_t step = biased ? 2 : 1;
   std::vector<std::pair<const Edge*, uint16_t>> parameters;  // without an edge: one more of an Each
-  for (const Edge& edge : node.operands[1]) {
+  for (const Edge& edge : node.operands[2]) {
     parameters.emplace_back(&edge, uint16_t{0});
     if (rule_.nodes[edge.node].kind != ValNode::Kind::kEach) continue;
     auto [more, inserted] = more_of_each_.try_emplace(edge.node);
-    for (int i = inserted ? (Chance(0.5) ? 1 : 3) : 0; i > 0; --i) {
+    for (int i = inserted ? static_cast<int>(Chance(0.5) ? step : 2 * step) - 1 : 0; i > 0; --i) {
       more->second.push_back(next_id_++);
     }
     for (const uint16_t id : more->second) parameters.emplace_back(nullptr, id);
@@ -101,10 +102,11 @@ bool Planner::LinearChainOperands(uint16_t n, const Shape& shape) {
   const Unknown first = Fresh();
   Unknown rows = first, columns = first;
   for (size_t i = 0; i < parameters.size(); ++i) {
-    if (i % 2 == 0) rows = columns, columns = i + 2 == parameters.size() ? shape.back() : Fresh();
-    const Shape wanted = i % 2 == 1   ? Shape{columns}
-                         : transposed ? Shape{columns, rows}
-                                      : Shape{rows, columns};
+    if (i % step == 0)
+      rows = columns, columns = i + step == parameters.size() ? shape.back() : Fresh();
+    const Shape wanted = i % step == 1 ? Shape{columns}
+                         : transposed  ? Shape{columns, rows}
+                                       : Shape{rows, columns};
     const auto& [edge, id] = parameters[i];
     if (edge != nullptr) {
       if (!Demand(*edge, wanted)) return false;

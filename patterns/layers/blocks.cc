@@ -94,7 +94,7 @@ struct ChainParts {
   }
   Val Chain(const Val& x, const ValList& parameters) const {
     return fused::LinearChain(
-        x, parameters,
+        x, {}, parameters,
         {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta});
   }
   Rule Make(const char* name, const Val& root, const Val& result, const char* file,

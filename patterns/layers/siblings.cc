@@ -1,28 +1,42 @@
 // Linear layers and convolutions of one tensor, with constant weights, as one product whose columns
 // or channels are split. Two become one, and more join them. Copies of the parts cost what the
 // product saves, so the pipelines leave this family out; `fuse{rules=siblings}` applies it.
-#include <functional>
 #include <string>
 
-#include "patterns/prelude.h"
+#include "patterns/layers/activations.h"
 
 namespace tenon::pattern {
 namespace {
+
+// An activation of products.
+struct Activated {
+  AttrArg<std::string> name = Attr<std::string>("activation");
+  AttrArg<float> alpha = Attr<float>("alpha"), beta = Attr<float>("beta");
+};
 
 // Linear layers of one tensor with one activation.
 struct Linears {
   bool transposed = false, biased = false;
   Val x{"x"};
-  Attr<std::string> activation{"activation"};
-  Attr<float> alpha{"alpha"}, beta{"beta"};
+  Activated activated{};
+  Attr<bool> first_stored{"transpose"}, second_stored{"other_transpose"};
 
   const char* op() const { return "fused.linear"; }
   int64_t weight_axis() const { return transposed ? 0 : 1; }
   AttrArg<int64_t> part_axis() const { return RankOf(x) - 1; }
-  Val Of(const Val& w, const OptVal& b) const {
+  Val Of(const Val& w, const OptVal& b) const { return Stored(transposed, w, b, activated); }
+  // With another activation, and a matrix that is stored in its own way.
+  Val First(const Val& w, const OptVal& b, const Activated& by) const {
+    return Stored(first_stored, w, b, by);
+  }
+  Val Second(const Val& w, const OptVal& b, const Activated& by) const {
+    return Stored(second_stored, w, b, by);
+  }
+  Val Stored(const AttrArg<bool>& transpose, const Val& w, const OptVal& b,
+             const Activated& by) const {
     return fused::Linear(
         x, w, b, {},
-        {.transpose_w = transposed, .activation = activation, .alpha = alpha, .beta = beta});
+        {.transpose_w = transpose, .activation = by.name, .alpha = by.alpha, .beta = by.beta});
   }
   // Weights whose columns may stand side by side.
   Condition Fit(const Val& w, const Val& v) const {
@@ -35,8 +49,8 @@ struct Convs {
   bool fused = false, biased = false;
   Val x{"x"};
   Attr<I64s> strides{"strides"}, pads{"pads"}, dilations{"dilations"};
-  Attr<std::string> auto_pad{"auto_pad"}, layout{"layout"}, activation{"activation"};
-  Attr<float> alpha{"alpha"}, beta{"beta"};
+  Attr<std::string> auto_pad{"auto_pad"}, layout{"layout"};
+  Activated activated{};
 
   const char* op() const { return fused ? "fused.conv" : "nn.conv"; }
   int64_t weight_axis() const { return 0; }
@@ -44,24 +58,27 @@ struct Convs {
     return Choose(Compare(layout, "==", "nhwc"), RankOf(x) - 1, 1);
   }
   Val Of(const Val& w, const OptVal& b) const {
-    if (!fused) {
-      return nn::Conv(x, w, b,
-                      {.strides = strides,
-                       .pads = pads,
-                       .dilations = dilations,
-                       .auto_pad = auto_pad,
-                       .layout = layout});
-    }
+    return fused ? First(w, b, activated)
+                 : nn::Conv(x, w, b,
+                            {.strides = strides,
+                             .pads = pads,
+                             .dilations = dilations,
+                             .auto_pad = auto_pad,
+                             .layout = layout});
+  }
+  // With another activation.
+  Val First(const Val& w, const OptVal& b, const Activated& by) const {
     return fused::Conv(x, w, b, {},
                        {.strides = strides,
                         .pads = pads,
                         .dilations = dilations,
                         .auto_pad = auto_pad,
-                        .activation = activation,
-                        .alpha = alpha,
-                        .beta = beta,
+                        .activation = by.name,
+                        .alpha = by.alpha,
+                        .beta = by.beta,
                         .layout = layout});
   }
+  Val Second(const Val& w, const OptVal& b, const Activated& by) const { return First(w, b, by); }
   Condition Fit(const Val& w, const Val& v) const {
     return FollowsFromConstants(w) && FollowsFromConstants(v) &&
            If("the filters have one size", Drop(ShapeOf(w), 1) == Drop(ShapeOf(v), 1));
@@ -165,58 +182,46 @@ Rule Untransposed(const char* file = __builtin_FILE(), int line = __builtin_LINE
 }
 
 // An activation that a sibling does not have becomes an operation behind the product.
-Rule Bare(const char* activation, const AttrArg<float>& alpha, const AttrArg<float>& beta,
-          const std::function<Val(const Val&)>& apply, const char* file = __builtin_FILE(),
-          int line = __builtin_LINE()) {
-  Val x("x"), w("w"), v("v"), b("b"), c("c");
-  Attr<bool> transpose("transpose"), other_transpose("other_transpose");
-  Attr<std::string> other("other");
-  Attr<float> other_alpha("other_alpha"), other_beta("other_beta");
-  const auto first = [&](const OptVal& bias) {
-    return fused::Linear(
-        x, w, bias, {},
-        {.transpose_w = transpose, .activation = activation, .alpha = alpha, .beta = beta});
-  };
-  const auto second = [&](const OptVal& bias) {
-    return fused::Linear(x, v, bias, {},
-                         {.transpose_w = other_transpose,
-                          .activation = other,
-                          .alpha = other_alpha,
-                          .beta = other_beta});
-  };
-  return Rule(std::string("siblings-bare-") + activation, file, line)
-      .Summary("a linear layer beside one with another activation")
-      .Match({first(Maybe(b)), second(Maybe(c))})
-      .Where(FollowsFromConstants(w) && FollowsFromConstants(v) &&
-             If("the activations differ", !(Term(other) == Term(activation))))
-      .Replace({apply(fused::Linear(x, w, b, {}, {.transpose_w = transpose})), second(c)})
+template <typename Kind>
+Rule Bare(const std::string& name, const FusedActivation& activation, const Kind& kind,
+          const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const Pair<Kind> p{.kind = kind};
+  const Attr<float> alpha("alpha"), beta("beta");
+  const Activated none{.name = "none", .alpha = 0, .beta = 0};
+  // Parameters that the activation does not have may be anything.
+  Activated own{.name = activation.name, .alpha = kAny, .beta = kAny};
+  if (activation.parameters > 0) own.alpha = alpha;
+  if (activation.parameters > 1) own.beta = beta;
+  const Attr<std::string> other("other");
+  const Activated others{
+      .name = other, .alpha = Attr<float>("other_alpha"), .beta = Attr<float>("other_beta")};
+  return Rule(name + activation.name, file, line)
+      .Summary("a product beside one with another activation")
+      .Match({kind.First(p.w, Maybe(p.b), own), kind.Second(p.v, Maybe(p.c), others)})
+      .Where(kind.Fit(p.w, p.v) &&
+             If("the activations differ", !(Term(other) == Term(activation.name))))
+      .Replace(
+          {activation.made(kind.First(p.w, p.b, none), alpha, beta), kind.Second(p.v, p.c, others)})
       .Benefit(2)
-      .Lowers(OpsOf({MeasuredOp("fused.linear").With("activation", std::string(activation))}))
+      .Lowers(OpsOf({MeasuredOp(kind.op()).With("activation", std::string(activation.name))}))
       .RequireKernel();
 }
 
-void AddBare(RuleSet& rules) {
-  const auto add = [&](const char* activation, Val (*apply)(const Val&)) {
-    rules.push_back(Bare(activation, 0, 0, apply));
-  };
-  add("relu", [](const Val& y) { return Relu(y); });
-  add("gelu", [](const Val& y) { return Gelu(y); });
-  add("gelu_tanh", [](const Val& y) { return Gelu(y, {.approximate = "tanh"}); });
-  add("gelu_sigmoid", [](const Val& y) { return Gelu(y, {.approximate = "sigmoid"}); });
-  add("silu", [](const Val& y) { return Silu(y); });
-  add("sigmoid", [](const Val& y) { return Sigmoid(y); });
-  add("tanh", [](const Val& y) { return Tanh(y); });
-  add("hard_swish", [](const Val& y) { return HardSwish(y); });
-  add("mish", [](const Val& y) { return Mish(y); });
-  const Attr<float> alpha("alpha"), beta("beta");
-  rules.push_back(Bare("clip", alpha, beta, [&](const Val& y) {
-    return Clip(y, {.min = Real(alpha), .max = Real(beta)});
-  }));
-  rules.push_back(Bare("leaky_relu", alpha, 0,
-                       [&](const Val& y) { return LeakyRelu(y, {.alpha = Real(alpha)}); }));
-  rules.push_back(Bare("hard_sigmoid", alpha, beta, [&](const Val& y) {
-    return HardSigmoid(y, {.alpha = Real(alpha), .beta = Real(beta)});
-  }));
+// A convolution without an activation gets the form of its sibling, which has one.
+Rule PlainConv(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  const Convs plain;
+  Convs activated = plain;
+  activated.fused = true;
+  const Pair<Convs> p;
+  const Activated none{.name = "none", .alpha = 0, .beta = 0};
+  return Rule("siblings-conv-plain", file, line)
+      .Summary("a convolution beside one with an activation")
+      .Match({plain.Of(p.w, Maybe(p.b)), activated.Of(p.v, Maybe(p.c))})
+      .Where(plain.Fit(p.w, p.v))
+      .Replace({activated.First(p.w, p.b, none), activated.Of(p.v, p.c)})
+      .Benefit(2)
+      .Lowers(OpsOf({"nn.conv"}))
+      .RequireKernel();
 }
 
 template <typename Kind>
@@ -235,7 +240,11 @@ void AddJoining(RuleSet& rules, std::string name, Kind kind) {
 
 RuleSet SiblingsRules() {
   RuleSet rules;
-  AddBare(rules);
+  for (const FusedActivation& activation : FusedActivations()) {
+    rules.push_back(Bare("siblings-bare-", activation, Linears{}));
+    rules.push_back(Bare("siblings-bare-conv-", activation, Convs{.fused = true}));
+  }
+  rules.push_back(PlainConv());
   rules.push_back(Untransposed());
   AddJoining(rules, "siblings-linear", Linears{});
   AddJoining(rules, "siblings-linear-transposed", Linears{.transposed = true});

@@ -1,58 +1,13 @@
 // Layers of transformers, one after the other, as one op. Lowering runs the layers, so the
 // pipelines leave this family out; `fuse{rules=transformer|stacks}` applies it.
-#include "patterns/prelude.h"
+#include "patterns/layers/transformer_attrs.h"
 
 namespace tenon::pattern {
 namespace {
 
-// The attributes that all layers of a stack share.
-struct StackAttrs {
-  Attr<int64_t> num_heads{"num_heads"}, kv_num_heads{"kv_num_heads"}, window{"window"},
-      head_dim{"head_dim"}, v_head_dim{"v_head_dim"}, q_offset{"q_offset"}, k_offset{"k_offset"},
-      v_offset{"v_offset"}, rotary_dim{"rotary_dim"};
-  Attr<float> scale{"scale"}, mask_value{"mask_value"}, softcap{"softcap"}, alpha{"alpha"},
-      beta{"beta"}, epsilon{"epsilon"};
-  Attr<bool> causal{"causal"}, mask_replaces{"mask_replaces"}, mask_last{"mask_last"},
-      repeat_first_key{"repeat_first_key"}, nan_guard{"nan_guard"}, zero_nan_rows{"zero_nan_rows"},
-      interleaved{"interleaved"}, transpose{"transpose"}, post_norm{"post_norm"};
-  Attr<std::string> activation{"activation"}, norm{"norm"};
-
-  // Of fused.transformer_layer or fused.transformer_stack.
-  template <typename Args>
-  Args Of(Args made) const {
-    made.num_heads = num_heads;
-    made.kv_num_heads = kv_num_heads;
-    made.scale = scale;
-    made.causal = causal;
-    made.window = window;
-    made.mask_value = mask_value;
-    made.mask_replaces = mask_replaces;
-    made.mask_last = mask_last;
-    made.repeat_first_key = repeat_first_key;
-    made.nan_guard = nan_guard;
-    made.zero_nan_rows = zero_nan_rows;
-    made.softcap = softcap;
-    made.head_dim = head_dim;
-    made.v_head_dim = v_head_dim;
-    made.q_offset = q_offset;
-    made.k_offset = k_offset;
-    made.v_offset = v_offset;
-    made.interleaved = interleaved;
-    made.rotary_dim = rotary_dim;
-    made.activation = activation;
-    made.alpha = alpha;
-    made.beta = beta;
-    made.norm = norm;
-    made.epsilon = epsilon;
-    made.transpose_w = transpose;
-    made.post_norm = post_norm;
-    return made;
-  }
-};
-
 // One layer, as a stack that can grow.
 Rule StackOfLayer() {
-  const StackAttrs a;
+  const LayerAttrs a;
   Val x("x"), residual("residual"), wq("wq"), wo("wo"), wu("wu"), wd("wd"), bq("bq"), wk("wk"),
       bk("bk"), wv("wv"), bv("bv"), bo("bo"), cos("cos"), sin("sin"), mask("mask"), bias("bias"),
       key_mask("key_mask"), past_key("past_key"), past_value("past_value"), scale("norm_scale"),
@@ -84,7 +39,7 @@ Rule StackOfLayer() {
 // Two stacks, of which one reads the other.
 Rule JoinStacks(const char* name, bool post_norm, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
-  const StackAttrs a;
+  const LayerAttrs a;
   Val x("x"), residual("residual"), first = Each("first"), second = Each("second");
   Attr<I64s> has("has");
   const auto stack = [&](const Val& rows, const Val& sum, const ValList& layers) {

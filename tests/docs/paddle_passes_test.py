@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "paddle-passes.md"
 FEWEST_ROWS = 90
 REQUEST = "on request"  # what a row says of rules and operations that no pipeline has
-FAMILIES_ON_REQUEST = ("blocks", "transformer", "transformer,stacks", "siblings")
+FAMILIES_ON_REQUEST = ("blocks", "mlp", "transformer", "transformer,stacks", "siblings")
 WORDS = {"causal"}  # that stand in code and name an attribute
 IR_OPT = None
 

@@ -91,13 +91,15 @@ Case LinearChain(Random& random) {
   fused::LinearChainAttrs attrs;
   SetActivation(random, attrs);
   attrs.transpose_w = random.Chance(40);
+  attrs.biased = random.Chance(70);
+  attrs.activate_last = random.Chance(50);
   Shape x = random.Chance(20) ? Shape{random.Int(100, 2500)} : random.RandomShape(0, 2), out = x;
   const auto extent = [&] {
     return !out.empty() && out[0] > 100 ? random.Int(1, 30) : random.Extent();
   };
   int64_t columns = extent();
   x.push_back(columns);
-  std::vector<Tensor> inputs = {random.Floats(x, -1, 1)};
+  std::vector<Tensor> inputs = {random.Floats(x, -1, 1), Tensor()};
   std::vector<size_t> constant;
   const bool is_constant = random.Chance(60);
   for (int64_t i = 0, layers = random.Int(1, 4); i < layers; ++i) {
@@ -105,12 +107,16 @@ Case LinearChain(Random& random) {
     columns = extent();
     const auto bound =
         static_cast<float>(1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, rows))));
-    if (is_constant) constant.insert(constant.end(), {inputs.size(), inputs.size() + 1});
+    if (is_constant) constant.push_back(inputs.size());
     inputs.push_back(random.Floats(attrs.transpose_w ? Shape{columns, rows} : Shape{rows, columns},
                                    -bound, bound));
+    if (!attrs.biased) continue;
+    if (is_constant) constant.push_back(inputs.size());
     inputs.push_back(random.Floats({columns}, -1, 1));
   }
   out.push_back(columns);
+  if (random.Chance(50))
+    inputs[1] = random.Floats(random.Chance(80) ? out : BroadcastInput(random, out));
   return Make(std::move(inputs), {F32(out)}, MakeAttrs(attrs), constant);
 }
 

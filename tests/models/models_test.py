@@ -45,9 +45,10 @@ LAYERS = [("transformer", {"fused.transformer_layer": 2}), ("transformer,stacks"
 ON_REQUEST = {
     "fusions.handmade": [("blocks", {"fused.linear_norm": 2, "fused.linear_chain": 1, "fused.norm_linear": 1}),
                          ("siblings", {"ten.split": 2})],
-    "bert.sdpa.dyn18": LAYERS,
+    "parallel.handmade": [("transformer", {"fused.transformer_layer": 4}), ("transformer,stacks", {"fused.transformer_stack": 2})],
+    "bert.sdpa.dyn18": [*LAYERS, ("mlp", {"fused.linear_chain": 2})],
     "llama_past.sdpa.ts17": LAYERS,
-    "vit.sdpa.dyn20": LAYERS,
+    "vit.sdpa.dyn20": [*LAYERS, ("mlp", {"fused.linear_chain": 2})],
 }
 # Operations and rules that the handmade models are there for, which the standard pipeline has.
 HANDMADE = {

@@ -66,6 +66,12 @@ std::vector<Spelling> All() {
            OutAll(g, {g.Op("Relu", {Conv(g, x, 3)}), g.Op("Relu", {Conv(g, x, 5)}),
                       g.Op("Relu", {Conv(g, x, 2)})});
          }),
+      Of("ActivatedConvolutions", "fused.conv ten.relu ten.sigmoid ten.split ten.tanh",
+         [](Graph& g) {
+           V x = g.In({B(), kChannels, 6, 6});
+           OutAll(g, {g.Op("Relu", {Conv(g, x, 3)}), Conv(g, x, 2), Conv(g, x, 6),
+                      g.Op("Sigmoid", {Conv(g, x, 4)}), g.Op("Tanh", {Conv(g, x, 5)})});
+         }),
       // Near misses.
       Of("OtherTensors", "!ten.split",
          [](Graph& g) {

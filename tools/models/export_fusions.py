@@ -3,7 +3,7 @@
 
   export_fusions.py [DIR]
 
-Writes fusions.handmade and images.handmade to DIR (tests/models if no DIR is given), each with model.onnx and test_data_set_M:
+Writes fusions.handmade, images.handmade and parallel.handmade to DIR (tests/models if no DIR is given), each with model.onnx and test_data_set_M:
 inputs of two sizes, and the outputs of ONNX's reference evaluator. A model has an output for each operation or rule, and its name
 says which. Weights are random, with a fixed seed. Needs numpy and onnx.
 """
@@ -258,6 +258,38 @@ def images():
     return g.model("images")
 
 
+def parallel():
+    """Decoders whose layers add both halves to one residual: the halves share a norm, as in GPT-J, or not, as in GPT-NeoX."""
+    g = Graph()
+
+    def heads(x):
+        return g.node("Transpose", g.node("Reshape", x, g.shape(0, 0, HEADS, SIZE // HEADS)), perm=[0, 2, 1, 3])
+
+    def attention(x):
+        q, k, v = (heads(g.linear(x, SIZE, SIZE)) for _ in range(3))
+        scores = g.node("MatMul", q, g.node("Transpose", k, perm=[0, 1, 3, 2]))
+        weights = g.node("Softmax", g.node("Mul", scores, g.array(np.array(0.5, np.float32))), axis=-1)
+        merged = g.node("Transpose", g.node("MatMul", weights, v), perm=[0, 2, 1, 3])
+        return g.linear(g.node("Reshape", merged, g.shape(0, 0, SIZE)), SIZE, SIZE)
+
+    def forward(x):
+        inner = g.linear(x, SIZE, 2 * SIZE)
+        return g.linear(g.node("Mul", inner, g.node("Sigmoid", inner)), 2 * SIZE, SIZE)
+
+    for name in ("shared", "own"):
+        x = g.input(f"tokens_{name}", FLOAT, BATCH, LENGTH, SIZE)
+        for _ in range(2):
+            rows = g.norm(x)
+            if name == "shared":
+                halves = attention(rows), forward(rows)
+            else:
+                halves = forward(g.norm(x)), attention(rows)
+            x = g.node("Add", g.node("Add", *halves), x)
+        g.node("Identity", g.norm(x), name=f"{name}_norm")
+        g.output(f"{name}_norm", BATCH, LENGTH, SIZE)
+    return g.model("parallel")
+
+
 def inputs_of(made, batch, length):
     rng = np.random.default_rng(batch * 100 + length)
     sizes = {BATCH: batch, LENGTH: length}
@@ -292,6 +324,7 @@ def main():
     root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root
     write(fusions(), root / "fusions.handmade")
     write(images(), root / "images.handmade")
+    write(parallel(), root / "parallel.handmade")
 
 
 if __name__ == "__main__":

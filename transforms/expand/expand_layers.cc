@@ -10,6 +10,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/dialect/fused_ops.h"
+#include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/passes.h"
 
@@ -91,6 +92,7 @@ class LayerParts {
     attrs.epsilon = a.epsilon;
     attrs.transpose_w = a.transpose_w;
     attrs.post_norm = a.post_norm;
+    attrs.parallel = a.parallel;
     const StackedLayers layers(a.has);
     const size_t count = op.layers().size() / layers.per_layer();
     std::vector<Value> results = {op.x(), op.residual()};
@@ -116,6 +118,7 @@ class LayerParts {
   Values Layer(const fused::TransformerLayerOp& op) {
     const auto a = op.attrs();
     if (!HeadsAreKnown(op)) return std::vector<Value>();
+    if (a.parallel == "own" && !op.residual().type().is_tensor()) return std::vector<Value>();
     auto attention = AttentionAttrs<fused::AttentionBlockOp::Attrs>(a);
     attention.interleaved = a.interleaved;
     attention.rotary_dim = a.rotary_dim;
@@ -128,10 +131,16 @@ class LayerParts {
             op.x(), op.residual(), op.wq(), op.wo(), op.bq(), op.wk(), op.bk(), op.wv(), op.bv(),
             op.bo(), op.cos(), op.sin(), op.mask(), op.bias(), op.key_mask(), op.past_key(),
             op.past_value(), op.norm_scale(), op.norm_bias(), attention));
+    Value rows = block[0];
+    if (a.parallel == "shared") rows = op.x();
+    if (a.parallel == "own") {
+      TENON_ASSIGN_OR_RETURN(
+          rows, NormOf(a.norm, a.epsilon, op.residual(), op.norm_scale(), op.norm_bias()));
+    }
     TENON_ASSIGN_OR_RETURN(std::vector<Value> results,
                            AddAll<fused::FeedForwardOp>(
-                               block[0], a.post_norm ? block[0] : block[1], op.wu(), op.wd(),
-                               op.bu(), op.wg(), op.bg(), op.bd(), op.out_scale(), op.out_bias(),
+                               rows, a.post_norm ? block[0] : block[1], op.wu(), op.wd(), op.bu(),
+                               op.wg(), op.bg(), op.bd(), op.out_scale(), op.out_bias(),
                                fused::FeedForwardOp::Attrs{.activation = a.activation,
                                                            .alpha = a.alpha,
                                                            .beta = a.beta,
@@ -173,6 +182,15 @@ class LayerParts {
         product, residual, scale, fused::SkipRmsNormOp::Attrs{.axis = axis, .epsilon = epsilon});
   }
 
+  MaybeValue NormOf(std::string_view norm, float epsilon, Value rows, Value scale, Value bias) {
+    const int64_t axis = rows.type().rank() - 1;
+    if (norm == "layer") {
+      return Add<nn::LayerNormOp>(rows, scale, bias,
+                                  nn::LayerNormOp::Attrs{.axis = axis, .epsilon = epsilon});
+    }
+    return Add<nn::RmsNormOp>(rows, scale, nn::RmsNormOp::Attrs{.axis = axis, .epsilon = epsilon});
+  }
+
   // The product with its heads split and rotated.
   MaybeValue Rotated(const fused::AttentionBlockOp& op, Value product, int64_t heads) {
     const Type type = product.type();
@@ -208,6 +226,16 @@ class LayerParts {
     TENON_ASSIGN_OR_RETURN(const std::vector<Value> attended,
                            AddAll<fused::AttentionOp>(q, k, v, op.mask(), op.bias(), op.key_mask(),
                                                       op.past_key(), op.past_value(), attention));
+    // The half of a layer whose other half does not wait for it has no norm.
+    if (!op_.result(0).has_uses()) {
+      TENON_ASSIGN_OR_RETURN(
+          const Value sum,
+          Add<fused::LinearOp>(attended.front(), op.wo(), op.bo(), op.residual(),
+                               fused::LinearOp::Attrs{.transpose_w = a.transpose_w}));
+      std::vector<Value> results = {sum, sum};
+      results.insert(results.end(), attended.begin() + 1, attended.end());
+      return results;
+    }
     TENON_ASSIGN_OR_RETURN(const Value product,
                            Linear(attended.front(), op.wo(), op.bo(), a.transpose_w));
     TENON_ASSIGN_OR_RETURN(

@@ -125,8 +125,16 @@ class FusedParts {
   Values LinearChain(const fused::LinearChainOp& op) {
     Value x = op.x();
     const std::vector<Value> parameters = op.parameters();
-    for (size_t i = 0; i < parameters.size(); i += 2) {
-      x = Linear(op, x, parameters[i], parameters[i + 1], Value());
+    const auto attrs = op.attrs();
+    const size_t step = attrs.biased ? 2 : 1;
+    for (size_t i = 0; i < parameters.size(); i += step) {
+      const Value bias = attrs.biased ? parameters[i + 1] : Value();
+      const bool last = i + step == parameters.size();
+      const Value residual = last ? op.residual() : Value();
+      x = last && !attrs.activate_last
+              ? f_.Make<fused::LinearOp>(x, parameters[i], bias, residual,
+                                         fused::LinearOp::Attrs{.transpose_w = attrs.transpose_w})
+              : Linear(op, x, parameters[i], bias, residual);
     }
     return {x};
   }

@@ -63,7 +63,9 @@ DimExpr MatricesFlops(const Operation& op, std::initializer_list<unsigned> group
 }
 DimExpr LinearChainFlops(const Operation& op) {
   DimExpr elements = DimExpr::Constant(op.context(), 0);
-  for (unsigned i = 1; i < op.num_operands(); i += 2) elements = elements + ElementsIn(op, i);
+  const auto [first, count] = op.operand_group(2);
+  const unsigned step = Cast<fused::LinearChainOp>(&const_cast<Operation&>(op)).biased() ? 2 : 1;
+  for (unsigned i = 0; i < count; i += step) elements = elements + ElementsIn(op, first + i);
   return elements * Inner(op, TypeOf(op, 0), 0, 1) * 2;
 }
 DimExpr AttentionBlockFlops(const Operation& op) { return MatricesFlops(op, {2, 3, 5, 7}); }

@@ -36,14 +36,17 @@ absl::Status InferNormLinear(const InferContext& c, ResultTypes& results) {
 
 absl::Status InferLinearChain(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0);
-  const std::span<const Type> parameters = c.operand_group(1);
-  if (parameters.empty() || parameters.size() % 2 != 0)
-    return c.Error("matrices and biases come in pairs");
+  const Type residual = c.operand(1);
+  const std::span<const Type> parameters = c.operand_group(2);
+  const bool biased = InferBool(c, "biased");
+  if (parameters.empty()) return c.Error("there must be at least one layer");
+  if (biased && parameters.size() % 2 != 0) return c.Error("matrices and biases come in pairs");
   if (!x.is_tensor()) return SetResult(results, x);
   if (x.rank() < 1) return c.Error("x must be of rank 1 or more, not 0");
   DimVector dims(x.dims().begin(), x.dims().end());
   const bool transposed = InferBool(c, "transpose_w");
-  for (size_t i = 0; i < parameters.size(); i += 2) {
+  const size_t step = biased ? 2 : 1;
+  for (size_t i = 0; i < parameters.size(); i += step) {
     const Type w = parameters[i];
     TENON_RETURN_IF_ERROR(CheckRank(c, "w", w, 2));
     DimExpr columns = DimExpr::Unknown(c.context);
@@ -51,12 +54,13 @@ absl::Status InferLinearChain(const InferContext& c, ResultTypes& results) {
       columns = w.dim(transposed ? 0 : 1);
       TENON_RETURN_IF_ERROR(
           MergeEqual(c, dims.back(), w.dim(transposed ? 1 : 0),
-                     fmt::format("the number of columns that layer {} takes", i / 2))
+                     fmt::format("the number of columns that layer {} takes", i / step))
               .status());
     }
     dims.back() = columns;
-    TENON_RETURN_IF_ERROR(CheckVector(c, "bias", parameters[i + 1], columns));
+    if (biased) TENON_RETURN_IF_ERROR(CheckVector(c, "bias", parameters[i + 1], columns));
   }
+  if (residual) TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "residual", residual, dims));
   return SetTensor(c, results, x.dtype(), dims);
 }
 

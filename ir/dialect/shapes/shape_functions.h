@@ -191,7 +191,8 @@ absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
 absl::Status InferLinearNorm(const InferContext& c, ResultTypes& results);
 // fused.norm_linear: as fused.linear of the norm of `x`.
 absl::Status InferNormLinear(const InferContext& c, ResultTypes& results);
-// fused.linear_chain: the shape of `x` with the columns of the last matrix as last extent.
+// fused.linear_chain: the shape of `x` with the columns of the last matrix as last extent. The
+// residual broadcasts to it.
 absl::Status InferLinearChain(const InferContext& c, ResultTypes& results);
 // fused.attention_block: two results of the rows with the columns of `wo`. With a past, the present
 // key and value follow.

@@ -265,10 +265,17 @@ absl::Status InferForward(const InferContext& c, const ForwardTypes& t, ResultTy
 
 // The rows and the sum of a layer, and its keys and values.
 absl::Status InferLayer(const InferContext& c, const LayerTypes& t, ResultTypes& results) {
+  const std::string_view parallel = InferStr(c, "parallel");
+  const BlockTypes first = TypesOf(t, kBlockOfLayer);
+  if (parallel != "none" && InferBool(c, "post_norm"))
+    return c.Error("halves beside each other have no norm between them: post_norm must be false");
+  if (parallel == "shared" && (first[kNormScale] || first[kNormBias]))
+    return c.Error("halves that share their rows have no norm between them");
   ResultTypes block;
-  TENON_RETURN_IF_ERROR(InferBlock(c, TypesOf(t, kBlockOfLayer), block));
+  TENON_RETURN_IF_ERROR(InferBlock(c, first, block));
   ForwardTypes forward = TypesOf(t, kForwardOfLayer);
-  forward[kRows] = forward[kRowsResidual] = block[0];
+  forward[kRows] = parallel == "shared" ? t[kX] : block[0];
+  forward[kRowsResidual] = block[0];
   TENON_RETURN_IF_ERROR(InferForward(c, forward, results));
   results.insert(results.end(), block.begin() + 2, block.end());
   return absl::OkStatus();

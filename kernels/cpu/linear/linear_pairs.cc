@@ -11,6 +11,7 @@ namespace tenon::kernels {
 namespace {
 
 constexpr size_t kW = 1, kBias = 2, kResidual = 3, kScale = 4, kNormBias = 5;
+constexpr size_t kChainResidual = 1, kLayers = 2;  // inputs of fused.linear_chain
 
 size_t PadTo64(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -140,27 +141,33 @@ KernelStatus NormLinear(const RunArgs& args) {
 }
 
 KernelStatus PrepareChain(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
-  const fused::LinearAttrs attrs =
-      AsLinear(*static_cast<const fused::LinearChainAttrs*>(args.attrs));
+  const auto& chain = *static_cast<const fused::LinearChainAttrs*>(args.attrs);
+  fused::LinearAttrs attrs = AsLinear(chain);
+  const size_t step = chain.biased ? 2 : 1;
   auto made = std::make_shared<LinearsState>();
   LinearsState& state = *made;
   out = made;
   const TensorView& x = args.inputs[0];
   state.rows = Product(x.shape.first(x.shape.size() - 1));
-  state.reference = state.rows == 0;
+  state.reference =
+      state.rows == 0 || (cpu::Present(args.inputs, kChainResidual) &&
+                          args.inputs[kChainResidual].numel() != args.outputs[0].numel());
   int64_t widest = 0, matrices = 0, floats = x.dim(-1);
-  for (size_t i = 1; i < args.inputs.size(); i += 2) {
+  for (size_t i = kLayers; i < args.inputs.size(); i += step) {
     const int64_t columns = args.inputs[i].dim(attrs.transpose_w ? 0 : 1);
     state.reference |= args.inputs[i].numel() == 0;
-    if (i + 2 < args.inputs.size()) widest = std::max(widest, columns);
+    if (i + step < args.inputs.size()) widest = std::max(widest, columns);
     matrices += args.inputs[i].numel();
     floats += columns;
   }
   if (state.reference) return KernelStatus::Ok();
   state.block = cpu::RowsOfBlock(state.rows, floats, matrices);
-  for (size_t i = 1; i < args.inputs.size(); i += 2) {
+  for (size_t i = kLayers; i < args.inputs.size(); i += step) {
+    if (i + step == args.inputs.size() && !chain.activate_last)
+      attrs.activation = fused::LinearActivation::kNone;
+    const size_t bias = chain.biased ? i + 1 : args.inputs.size();
     if (KernelStatus status =
-            state.linears.emplace_back().Prepare(args, i, i + 1, state.rows, state.block, attrs);
+            state.linears.emplace_back().Prepare(args, i, bias, state.rows, state.block, attrs);
         !status.ok())
       return status;
   }
@@ -172,15 +179,17 @@ KernelStatus LinearChain(const RunArgs& args) {
   const auto& state = *static_cast<const LinearsState*>(args.state);
   if (state.reference) return RefLinearChain().run(args);
   const int64_t k = state.linears.front().depth(), n = state.linears.back().columns();
+  const float* residual = FloatsOf(args, kChainResidual);
   for (int64_t at = 0; at < state.rows; at += state.block) {
     const int64_t rows = std::min(state.block, state.rows - at);
     const float* x = args.inputs[0].as<float>() + at * k;
     for (size_t i = 0; i < state.linears.size(); ++i) {
-      float* out = i + 1 == state.linears.size()
-                       ? args.outputs[0].as<float>() + at * n
-                       : ScratchAt<float>(args.scratch, state.between[i % 2]);
+      const bool last = i + 1 == state.linears.size();
+      float* out = last ? args.outputs[0].as<float>() + at * n
+                        : ScratchAt<float>(args.scratch, state.between[i % 2]);
       if (KernelStatus status = state.linears[i].Of(rows).Run(
-              args, x, nullptr, out, ScratchAt<void>(args.scratch, state.linear_scratch));
+              args, x, last && residual != nullptr ? residual + at * n : nullptr, out,
+              ScratchAt<void>(args.scratch, state.linear_scratch));
           !status.ok())
         return status;
       x = out;
@@ -198,6 +207,7 @@ Kernel CpuLinearChain() {
           .run = LinearChain,
           .prepare = PrepareChain,
           .supports = cpu::RequireF32,
+          .inplace_mask = 1u << kChainResidual,
           .packs_once = true};
 }
 

@@ -54,13 +54,18 @@ KernelStatus NormLinear(const RunArgs& args) {
 
 KernelStatus LinearChain(const RunArgs& args) {
   const auto& attrs = args.get<fused::LinearChainAttrs>();
-  const fused::LinearAttrs linear = LinearOf(attrs);
+  fused::LinearAttrs linear = LinearOf(attrs);
   std::vector<std::unique_ptr<Between>> made;
   TensorView x = args.inputs[0];
-  for (size_t i = 1; i + 1 < args.inputs.size(); i += 2) {
-    const TensorView inputs[] = {x, args.inputs[i], args.inputs[i + 1], {}};
+  const size_t step = attrs.biased ? 2 : 1;
+  for (size_t i = 2; i < args.inputs.size(); i += step) {
+    const bool last = i + step == args.inputs.size();
+    const TensorView inputs[] = {x, args.inputs[i],
+                                 attrs.biased ? args.inputs[i + 1] : TensorView(),
+                                 last ? args.inputs[1] : TensorView()};
     TensorView out = args.outputs[0];
-    if (i + 2 < args.inputs.size()) {
+    if (last && !attrs.activate_last) linear.activation = fused::LinearActivation::kNone;
+    if (!last) {
       Dims shape = ToDims(out.shape);
       shape.back() = args.inputs[i].dim(attrs.transpose_w ? 0 : 1);
       made.push_back(std::make_unique<Between>(out.dtype, std::move(shape)));

@@ -230,7 +230,17 @@ KernelStatus RunLayer(const RunArgs& args, const Attrs& attrs, Views inputs, con
       !status.ok())
     return status;
   ForwardInputs forward = ForwardOf(inputs, kForwardOfLayer);
-  forward.x = normed.view;
+  const int parallel = static_cast<int>(attrs.parallel);
+  static_assert(static_cast<int>(fused::TransformerLayerParallel::kShared) == 1 &&
+                static_cast<int>(fused::TransformerLayerParallel::kOwn) == 2);
+  if (parallel == 2) {
+    if (KernelStatus status =
+            NormPart(args, static_cast<int>(attrs.norm) == 0, attrs.epsilon, block.residual,
+                     block.norm_scale, block.norm_bias, normed.view);
+        !status.ok())
+      return status;
+  }
+  forward.x = parallel == 1 ? block.x : normed.view;
   forward.residual = attrs.post_norm ? normed.view : between.view;
   return RunForward(args, attrs, forward, out, sum);
 }

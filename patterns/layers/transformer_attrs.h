@@ -1,0 +1,79 @@
+// The attributes of halves of the layers of transformers, of layers and of stacks, each written
+// down once for the rules that copy them. Private to patterns.
+#ifndef TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
+#define TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
+
+#include "patterns/attention/attention_parts.h"
+
+namespace tenon::pattern {
+
+// Attributes of fused.attention that fused.attention_block, fused.transformer_layer and
+// fused.transformer_stack have, too.
+struct BlockAttrs : AttentionAttrs {
+  Attr<int64_t> head_dim{"head_dim"}, v_head_dim{"v_head_dim"}, q_offset{"q_offset"},
+      k_offset{"k_offset"}, v_offset{"v_offset"}, rotary_dim{"rotary_dim"};
+  Attr<bool> interleaved{"interleaved"};
+
+  fused::AttentionArgs Attention(const Attr<std::string>& layout) const {
+    fused::AttentionArgs made = args();
+    made.q_layout = made.k_layout = layout;
+    made.v_layout = made.out_layout = "bsh";
+    made.head_dim = head_dim;
+    made.v_head_dim = v_head_dim;
+    made.q_offset = q_offset;
+    made.k_offset = k_offset;
+    made.v_offset = v_offset;
+    return made;
+  }
+  // `made` with these attributes.
+  template <typename Args>
+  Args Of(Args made) const {
+    made.num_heads = num_heads;
+    made.kv_num_heads = kv_num_heads;
+    made.scale = scale;
+    made.causal = causal;
+    made.window = window;
+    made.mask_value = mask_value;
+    made.mask_replaces = mask_replaces;
+    made.mask_last = mask_last;
+    made.repeat_first_key = repeat_first_key;
+    made.nan_guard = nan_guard;
+    made.zero_nan_rows = zero_nan_rows;
+    made.softcap = softcap;
+    made.head_dim = head_dim;
+    made.v_head_dim = v_head_dim;
+    made.q_offset = q_offset;
+    made.k_offset = k_offset;
+    made.v_offset = v_offset;
+    made.interleaved = interleaved;
+    made.rotary_dim = rotary_dim;
+    return made;
+  }
+};
+
+// Those of a whole layer, which all layers of a stack share.
+struct LayerAttrs : BlockAttrs {
+  Attr<std::string> activation{"activation"}, norm{"norm"};
+  Attr<float> alpha{"alpha"}, beta{"beta"}, epsilon{"epsilon"};
+  Attr<bool> transpose{"transpose"}, post_norm{"post_norm"};
+  Attr<std::string> parallel{"parallel"};
+
+  // `made`, of fused.transformer_layer or fused.transformer_stack, with these attributes.
+  template <typename Args>
+  Args Of(Args made) const {
+    made = BlockAttrs::Of(made);
+    made.activation = activation;
+    made.alpha = alpha;
+    made.beta = beta;
+    made.norm = norm;
+    made.epsilon = epsilon;
+    made.transpose_w = transpose;
+    made.post_norm = post_norm;
+    made.parallel = parallel;
+    return made;
+  }
+};
+
+}  // namespace tenon::pattern
+
+#endif  // TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
