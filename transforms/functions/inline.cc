@@ -8,6 +8,7 @@
 #include "ir/base/limits.h"
 #include "ir/core/block.h"
 #include "ir/core/verify/symbol_table.h"
+#include "pass/analysis_manager.h"
 #include "transforms/functions/call_graph.h"
 #include "transforms/functions/inline_call.h"
 #include "transforms/passes.h"
@@ -59,7 +60,7 @@ class Inline : public Pass {
   explicit Inline(int64_t max_ops) : max_ops_(max_ops) {}
 
   absl::StatusOr<PassResult> Run(Operation* module, PassContext& context) override {
-    const CallGraph graph(module);
+    const CallGraph& graph = context.analyses->Get<CallGraph>(module);
     absl::flat_hash_map<Operation*, int64_t> size;
     bool changed = false;
     for (Operation* function : graph.callees_first()) {
