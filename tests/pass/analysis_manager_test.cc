@@ -36,8 +36,8 @@ struct Twice {
 };
 
 // Knows itself what makes it stale.
-struct Name {
-  explicit Name(Operation* op) : name(SymbolName(*op)) {}
+struct SymbolOf {
+  explicit SymbolOf(Operation* op) : name(SymbolName(*op)) {}
   bool IsInvalidated(const PreservedAnalyses& preserved) const { return !preserved.Has<OpCount>(); }
   std::string name;
 };
@@ -125,9 +125,9 @@ TEST_F(AnalysisManagerTest, AnAnalysisGoesWithTheOnesThatItRefersTo) {
   EXPECT_EQ(analyses.Get<Twice>(op).ops(), 6);
   analyses.Invalidate(op, PreservedAnalyses::Of<Twice, OpCount>());
   EXPECT_NE(analyses.Find<Twice>(op), nullptr);
-  EXPECT_EQ(analyses.Get<Name>(op).name, "f0");
+  EXPECT_EQ(analyses.Get<SymbolOf>(op).name, "f0");
   analyses.Invalidate(op, PreservedAnalyses::Of<OpCount>());
-  EXPECT_NE(analyses.Find<Name>(op), nullptr);
+  EXPECT_NE(analyses.Find<SymbolOf>(op), nullptr);
   EXPECT_EQ(analyses.Find<Twice>(op), nullptr);
 }
 
@@ -173,13 +173,13 @@ TEST_F(AnalysisManagerTest, AModuleLearnsOfChangesInItsFunctions) {
 
 TEST(PreservedAnalysesTest, Intersect) {
   PreservedAnalyses both = PreservedAnalyses::All();
-  both.Intersect(PreservedAnalyses::Of<OpCount, Name>());
-  EXPECT_TRUE(both.Has<Name>());
+  both.Intersect(PreservedAnalyses::Of<OpCount, SymbolOf>());
+  EXPECT_TRUE(both.Has<SymbolOf>());
   EXPECT_FALSE(both.all());
   both.Intersect(PreservedAnalyses::All());
   both.Intersect(PreservedAnalyses::Of<OpCount>());
   EXPECT_TRUE(both.Has<OpCount>());
-  EXPECT_FALSE(both.Has<Name>());
+  EXPECT_FALSE(both.Has<SymbolOf>());
 }
 
 }  // namespace
