@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   }
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
 
-  if (kernels::IsProduct(info.name()) || kernels::HasManySteps(info.name())) {
+  if (!InAnyOrder(op)) {
     const double steps = kernels::CostOf(info.name(), in, outputs, attrs.get()).flops;
     TENON_RETURN_IF_ERROR(Spend(op, steps));
   }
@@ -195,6 +195,10 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   std::vector<Attribute> attributes;
   for (const Tensor& result : results) attributes.push_back(ToElements(context, result));
   return attributes;
+}
+
+bool ReferenceEvaluator::InAnyOrder(const Operation& op) const {
+  return !kernels::IsProduct(op.name()) && !kernels::HasManySteps(op.name());
 }
 
 absl::Status ReferenceEvaluator::Spend(const Operation& op, double steps) {

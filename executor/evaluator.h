@@ -34,6 +34,8 @@ class ReferenceEvaluator : public Evaluator {
   absl::StatusOr<std::vector<Attribute>> Evaluate(
       const Operation& op, std::span<const Attribute> operands,
       const std::function<std::optional<int64_t>(std::string_view)>& symbols = {}) override;
+  // False for operations whose steps come from the budget.
+  bool InAnyOrder(const Operation& op) const override;
 
  private:
   absl::Status Spend(const Operation& op, double steps);  // takes the steps from the budget

@@ -27,6 +27,9 @@ class Evaluator {
   virtual absl::StatusOr<std::vector<Attribute>> Evaluate(
       const Operation& op, std::span<const Attribute> operands,
       const std::function<std::optional<int64_t>(std::string_view)>& symbols = {}) = 0;
+  // True if what Evaluate does with `op` does not depend on the operations before, such as on a
+  // budget. Where passes run in several threads, other operations wait until their turn.
+  virtual bool InAnyOrder(const Operation& /*op*/) const { return false; }
 };
 
 // Tells whether the target has a kernel for an op. Thread-safe.

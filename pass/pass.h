@@ -15,9 +15,12 @@
 #include "absl/status/statusor.h"
 #include "ir/core/operation.h"
 #include "pass/evaluator.h"
+#include "pass/host_data.h"
+#include "pass/preserved_analyses.h"
 
 namespace tenon {
 
+class AnalysisManager;
 struct RewriteStep;
 struct RuleLog;
 class RewriteObserver;
@@ -28,11 +31,27 @@ enum class ModuleProperty : uint32_t {
   kShapesInferred = 1u << 0,  // shapes that follow from inputs are static forms
   kLowered = 1u << 1,         // functions have only kernel.* ops
   kPlanned = 1u << 2,         // each buffer has a memory offset
+  // The bits from 16 on are those of hosts: PassRegistry::RegisterProperty.
 };
 
 // The result of a pass. `changed` must be true if and only if the pass has changed the IR.
 struct PassResult {
   bool changed = false;  // the pass changed the IR
+  // Analyses of its operation that are right in spite of the change.
+  PreservedAnalyses preserved = {};
+};
+
+// Runs pipelines that a pass chooses while it runs.
+class PipelineRunner {
+ public:
+  virtual ~PipelineRunner() = default;
+  // Runs the pipeline `text` on `op`: the operation of the running pass, or one with regions inside
+  // of it that is isolated from above. The result tells whether it has changed, which the pass must
+  // report as a change of its own. Counters are added to those of the pass, as "cse/ops-merged".
+  //
+  // InvalidArgument for wrong text or another operation. FailedPrecondition if the text needs a
+  // property that the module lacks, or destroys one that it has. Other errors as PassManager::Run.
+  virtual absl::StatusOr<PassResult> RunPipeline(std::string_view text, Operation* op) = 0;
 };
 
 // Counters of a pass, sorted by name; --pass-statistics prints them.
@@ -53,6 +72,11 @@ struct PassContext {
   Evaluator* evaluator = nullptr;       // runs ops on constants
   const TargetQuery* target = nullptr;  // tells whether there is a kernel
   Statistics* statistics = nullptr;     // set by the pass manager; not null while a pass runs
+  // Analyses of the operation of the pass (analysis_manager.h). Set by the pass manager; not null
+  // while a pass runs.
+  AnalysisManager* analyses = nullptr;
+  PipelineRunner* pipelines = nullptr;  // the same
+  HostData host;                        // what the host shares with its passes
   std::map<std::string, int64_t, std::less<>>* rule_counts =
       nullptr;  // applications per rule, added up
   // The rule or pass that --explain names. A pass of that name with PassInfo::explains reports.
@@ -73,7 +97,7 @@ struct PassContext {
   int64_t steps = 0;                    // number of steps that were asked for; BeginStep counts
 };
 
-// A configured pass. The registry creates one for each entry of a pipeline.
+// A configured pass. The registry creates one for each entry of a pipeline and each thread.
 class Pass {
  public:
   virtual ~Pass() = default;
@@ -140,6 +164,9 @@ struct PassInfo {
   std::vector<PassOption> options;    // all options that pipeline text can give
   bool explains = false;              // whether --explain=NAME makes the pass report its decisions
   PassSteps steps = PassSteps::kOne;  // how its changes count
+  // Its operations go through it one after another, also where there are several threads. For
+  // passes that look at other functions, or that remember what they did to them.
+  bool one_at_a_time = false;
   // Bits of ModuleProperty.
   uint32_t needs = 0,   // must hold before the pass
       establishes = 0,  // hold after the pass
@@ -160,6 +187,12 @@ class PassRegistry {
   // name passes that are registered later: it is checked where the name is used. Errors in the name
   // as for Register.
   absl::Status RegisterPipeline(std::string name, std::string summary, std::string text);
+  // Adds a module property of the host, such as "acme.sorted", and returns its bit. It behaves like
+  // those of ModuleProperty. InvalidArgument for a name that is not dotted, AlreadyExists for one
+  // in use, ResourceExhausted beyond 16.
+  absl::StatusOr<ModuleProperty> RegisterProperty(std::string name);
+  // The properties of the host, in the order of their bits.
+  const std::vector<std::string>& host_properties() const { return host_properties_; }
   // Returns the pass of that name; null if there is none. Valid as long as the registry.
   const PassInfo* Find(std::string_view name) const;
   // A named pipeline.
@@ -175,6 +208,7 @@ class PassRegistry {
  private:
   std::map<std::string, PassInfo, std::less<>> passes_;
   std::map<std::string, Pipeline, std::less<>> pipelines_;
+  std::vector<std::string> host_properties_;
 };
 
 }  // namespace tenon

@@ -1,42 +1,17 @@
 #include "pass/pass_manager.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include "fmt/format.h"
-#include "ir/base/check.h"
-#include "ir/base/shown_text.h"
 #include "ir/base/suggest.h"
-#include "ir/core/block.h"
-#include "ir/core/builder.h"
 #include "ir/core/constants/keep_blobs.h"
 #include "ir/core/context/context.h"
-#include "ir/core/verify/symbol_table.h"
-#include "ir/core/verify/verifier.h"
+#include "pass/analysis_manager.h"
 #include "pass/module_properties.h"
 #include "pass/pass_report.h"
+#include "pass/pass_runner.h"
 #include "pass/pipeline.h"
-#include "pass/rewrite_step.h"
 
 namespace tenon {
 namespace {
-
-// Adds the time of its life to a sum.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& sum) : sum_(sum), start_(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() {
-    sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  double& sum_;
-  std::chrono::steady_clock::time_point start_;
-};
-
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 void ResetReports(PassPipeline& pipeline) {
   for (PipelineItem& item : pipeline.items) {
@@ -55,139 +30,6 @@ void AddOptionsOf(std::string_view pass, const PassPipeline& pipeline,
       found.push_back(&item.values);
     }
   }
-}
-
-std::string DescribeOp(const Operation& op) {
-  const std::string_view symbol = SymbolName(op);
-  return symbol.empty() ? fmt::format("'{}' operation", op.name())
-                        : fmt::format("'{}' operation: @{}", op.name(), ShownName(symbol));
-}
-
-// The ops in `op` that a pipeline with that anchor runs on. Nested modules are looked into, except
-// by pipelines that run on the modules themselves.
-void AddTargets(Operation& op, std::string_view anchor, std::vector<Operation*>& targets) {
-  for (unsigned r = 0; r < op.num_regions(); ++r) {
-    for (Block& block : op.region(r)) {
-      for (Operation& inner : block) {
-        const bool is_target = anchor == kAnyAnchor
-                                   ? inner.num_regions() > 0 && inner.Has(Trait::kIsolatedFromAbove)
-                                   : inner.name() == anchor;
-        if (is_target) {
-          targets.push_back(&inner);
-        } else if (anchor != kModuleAnchor && inner.Has(Trait::kSymbolTable)) {
-          AddTargets(inner, anchor, targets);
-        }
-      }
-    }
-  }
-}
-
-// One run over a module.
-class Runner {
- public:
-  Runner(PassContext& context, const PassManagerOptions& options)
-      : context_(context), options_(options) {}
-
-  // Establishing and destroying properties of the module is left to the caller.
-  absl::StatusOr<PassResult> RunItem(PipelineItem& item, Operation* op) {
-    if (!item.nested) return RunPass(item, op);
-    Stopwatch watch(item.seconds);
-    // Passes may erase or add siblings of the op they run on, so the list is made first.
-    std::vector<Operation*> targets;
-    AddTargets(*op, item.nested->anchor, targets);
-    PassResult result;
-    for (Operation* target : targets) {
-      for (PipelineItem& inner : item.nested->items) {
-        TENON_ASSIGN_OR_RETURN(const PassResult part, RunItem(inner, target));
-        result.changed |= part.changed;
-      }
-    }
-    return result;
-  }
-
- private:
-  absl::StatusOr<PassResult> RunPass(PipelineItem& item, Operation* op) {
-    const std::string& name = item.info->name;
-    if (options_.print_before_all || Contains(options_.print_before, name))
-      Dump("Before", name, *op);
-    const bool is_step = item.info->steps == PassSteps::kOne && item.info->establishes == 0;
-    const RewriteStep step{.kind = RewriteStep::Kind::kPass, .name = name, .op = op};
-    RewriteObserver* const observer = context_.observer;
-    if (observer != nullptr) observer->PassBegins(ShortPipelineText(item), op);
-    if (is_step && !BeginStep(context_, step)) {
-      if (observer != nullptr) observer->PassEnds(op, false);
-      return PassResult();
-    }
-    std::string before;
-    const bool compare = options_.check_unchanged || options_.print_after_change;
-    if (compare) before = Fingerprint(*op);
-
-    OwnedOp copy;
-    if (options_.check) copy = OwnedOp(Clone(*op));
-    context_.statistics = &item.statistics;
-    absl::StatusOr<PassResult> result = [&] {
-      Stopwatch watch(item.seconds);
-      return item.pass->Run(op, context_);
-    }();
-    context_.statistics = nullptr;
-    if (is_step) EndStep(context_);
-    if (observer != nullptr) observer->PassEnds(op, result.ok() && result->changed);
-
-    absl::Status status = result.status();
-    const bool differs = compare && status.ok() && Fingerprint(*op) != before;
-    if (status.ok() && options_.check_unchanged && differs && !result->changed) {
-      status = absl::InternalError("changed the IR but reported no change");
-    }
-    if (status.ok() && options_.verify_each && result->changed) {
-      Stopwatch watch(item.verify_seconds);
-      status = Verify(op);
-      if (!status.ok()) {
-        status = absl::Status(status.code(),
-                              fmt::format("left invalid IR: {}", std::string(status.message())));
-      }
-    }
-    if (status.ok() && options_.check && result->changed) {
-      status = options_.check({name, copy.get(), op, [&](Operation* target, PassContext& context) {
-                                 Statistics unused;
-                                 context.statistics = &unused;
-                                 return item.pass->Run(target, context).status();
-                               }});
-    }
-    if (!status.ok()) {
-      if (options_.print_after_failure) Dump("After", name + " Failed", *op);
-      return absl::Status(status.code(), fmt::format("pass '{}' on {}: {}", name, DescribeOp(*op),
-                                                     std::string(status.message())));
-    }
-    const bool print = options_.print_after_all || Contains(options_.print_after, name) ||
-                       (options_.print_after_change && differs);
-    if (print) Dump("After", name, *op);
-    return result;
-  }
-
-  static std::string Fingerprint(const Operation& op) {
-    PrintOptions options;
-    options.generic = options.locations = options.elide_resources = true;
-    return Print(op, options);
-  }
-
-  void Dump(std::string_view when, std::string_view name, const Operation& op) const {
-    options_.sink(
-        fmt::format("// -----// IR Dump {} {} ({}) //----- //\n", when, name, DescribeOp(op)));
-    std::string text = Print(op, options_.print);
-    if (!text.empty() && text.back() != '\n') text += '\n';
-    options_.sink(text + "\n");
-  }
-
-  PassContext& context_;
-  const PassManagerOptions& options_;
-};
-
-// What holds after an item has run, given what held before.
-uint32_t PropertiesAfter(const PipelineItem& item, uint32_t properties) {
-  if (!item.nested) return (properties & ~item.info->destroys) | item.info->establishes;
-  for (const PipelineItem& inner : item.nested->items)
-    properties = PropertiesAfter(inner, properties);
-  return properties;
 }
 
 uint32_t PropertiesDestroyed(const PipelineItem& item) {
@@ -220,21 +62,23 @@ struct PassManager::Impl {
   const PassRegistry* registry;
   PassPipeline pipeline;
 
-  absl::StatusOr<PassResult> RunItems(Operation* module, Runner& runner) {
+  absl::StatusOr<PassResult> RunItems(Operation* module, PassRunner& runner) {
     PassResult result;
+    AnalysisManager analyses(module);
     for (PipelineItem& item : pipeline.items) {
-      TENON_ASSIGN_OR_RETURN(const uint32_t before, GetModuleProperties(*module));
-      absl::StatusOr<PassResult> part = [&] {
+      TENON_ASSIGN_OR_RETURN(const uint32_t before, GetModuleProperties(*module, registry));
+      const PassRunner::Outcome part = [&] {
         const KeepUnusedBlobs keep(module->context());
-        return runner.RunItem(item, module);
+        return runner.RunItem(item, module, {analyses, before, nullptr});
       }();
-      if (!part.ok()) {
-        SetModuleProperties(*module, before & ~PropertiesDestroyed(item));
-        return part.status();
+      if (!part.status.ok()) {
+        SetModuleProperties(*module, before & ~PropertiesDestroyed(item), registry);
+        return part.status;
       }
-      const bool properties_changed = SetModuleProperties(*module, PropertiesAfter(item, before));
-      result.changed |= part->changed || properties_changed;
-      if (part->changed) module->context().ReleaseUnusedBlobs();
+      const bool properties_changed =
+          SetModuleProperties(*module, PropertiesAfter(item, before), registry);
+      result.changed |= part.changed || properties_changed;
+      if (part.changed) module->context().ReleaseUnusedBlobs();
     }
     return result;
   }
@@ -262,7 +106,7 @@ std::vector<const PassOptionValues*> PassManager::OptionsOf(std::string_view pas
 }
 
 absl::Status PassManager::CheckOrder(const Operation& module) const {
-  TENON_ASSIGN_OR_RETURN(uint32_t properties, GetModuleProperties(module));
+  TENON_ASSIGN_OR_RETURN(uint32_t properties, GetModuleProperties(module, impl_->registry));
   return CheckPropertyOrder(*impl_->registry, impl_->pipeline, properties);
 }
 
@@ -284,7 +128,7 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
   TENON_RETURN_IF_ERROR(CheckOrder(*module));
   ResetReports(impl_->pipeline);
   Statistics* const outer_statistics = context.statistics;
-  Runner runner(context, options);
+  PassRunner runner(*impl_->registry, context, options);
   double total = 0;
   absl::StatusOr<PassResult> result = [&] {
     Stopwatch watch(total);

@@ -25,20 +25,22 @@ struct PassRun {
 
 // Checks and reports of one run.
 struct PassManagerOptions {
-  // The default of `check_unchanged`: true in debug builds.
-#ifdef NDEBUG
-  static constexpr bool kCheckByDefault = false;
-#else
-  static constexpr bool kCheckByDefault = true;
-#endif
-  // Verifies the IR after each pass that reports a change.
+  // Verifies the IR after each pass that reports a change. What an operation refers to in other
+  // functions is verified when all passes of a nested pipeline have run on all of them.
   bool verify_each = true;
-  // Compares the printed IR before and after each pass that reports no change. A difference is an
-  // Internal error. On in debug builds.
-  bool check_unchanged = kCheckByDefault;
+  // Compares fingerprints of the IR before and after each pass that reports no change, which takes
+  // some nanoseconds for each operation. A difference is an Internal error. An operation that is
+  // replaced by an equal one is a difference.
+  bool check_unchanged = true;
+  // Threads that share out the operations of a nested pipeline, such as the functions of a module;
+  // 0: one for each core. The result, and everything that is told, is the same for any number.
+  // After an error, functions behind the one that failed may be changed. One thread does all if
+  // `check` is set, or PassContext::allow_rewrite, observer or rule_log, or for
+  // PassInfo::one_at_a_time.
+  int threads = 1;
   // Called after every pass that reports a change. An error ends the run. May be empty.
   std::function<absl::Status(const PassRun& run)> check;
-  // Reports the time of each pass to `sink` at the end of the run.
+  // Reports the time of each pass to `sink` at the end of the run, added up over threads.
   bool timing = false;
   // Prints the timing report as JSON instead of a table.
   bool timing_json = false;

@@ -174,6 +174,22 @@ absl::Status AppendPass(const PassRegistry& registry, std::string_view name,
   return absl::OkStatus();
 }
 
+PassPipeline ClonePipeline(const PassPipeline& pipeline) {
+  PassPipeline copy;
+  copy.anchor = pipeline.anchor;
+  for (const PipelineItem& item : pipeline.items) {
+    PipelineItem& made = copy.items.emplace_back();
+    made.info = item.info;
+    made.values = item.values;
+    if (item.nested) {
+      made.nested = std::make_unique<PassPipeline>(ClonePipeline(*item.nested));
+    } else {
+      made.pass = item.info->create(made.values);
+    }
+  }
+  return copy;
+}
+
 std::string PipelineText(const PassPipeline& pipeline) {
   std::string text = pipeline.anchor + '(';
   for (size_t i = 0; i < pipeline.items.size(); ++i) {
@@ -219,7 +235,7 @@ absl::Status CheckPropertyOrder(const PassRegistry& registry, const PassPipeline
       return absl::FailedPreconditionError(
           fmt::format("pass '{}' cannot run here: it needs the module to be {} (no pass before it "
                       "establishes that{})",
-                      item.info->name, ModulePropertyNames(missing),
+                      item.info->name, PropertyNames(registry, missing),
                       maker == registry.passes().end() ? std::string()
                                                        : fmt::format("; '{}' does", maker->first)));
     }

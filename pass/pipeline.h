@@ -43,6 +43,8 @@ absl::Status AppendPipelineText(const PassRegistry& registry, std::string_view t
 // Appends one pass or named pipeline. Columns in errors are those of `options`.
 absl::Status AppendPass(const PassRegistry& registry, std::string_view name,
                         std::string_view options, PassPipeline& pipeline);
+// Returns an equal pipeline with passes of its own, and nothing counted.
+PassPipeline ClonePipeline(const PassPipeline& pipeline);
 // Returns the text of a pipeline with all options written out.
 std::string PipelineText(const PassPipeline& pipeline);
 // Returns the same for one entry.

@@ -254,6 +254,7 @@ PassInfo LowerToKernelsInfo(std::shared_ptr<const kernels::KernelRegistry> regis
       "on the GPU";
   info.anchor = "func.func";
   info.steps = PassSteps::kNone;
+  info.one_at_a_time = true;  // it asks who calls a function
   info.options = {{"reference", PassOption::Type::kBool, "false",
                    "consider the readable reference kernels alone"},
                   {"gpu", PassOption::Type::kBool, "false", "CUDA kernels where there are any"}};

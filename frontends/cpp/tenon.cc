@@ -30,6 +30,7 @@
 #include "ir/dialect/fused_ops.h"
 #include "kernels/cpu/gemm/bf16.h"
 #include "pass/pass_manager.h"
+#include "transforms/rules/rule_cache.h"
 
 namespace tenon {
 namespace {
@@ -106,13 +107,14 @@ void AddExplainedPasses(const Model& model, std::vector<std::string>& names) {
 }
 
 absl::Status RunPipeline(const Model& model, std::string_view text, PassContext& context,
-                         bool verify_each) {
+                         bool verify_each, int threads = 1) {
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
   PassManager manager(registry);
   TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
   PassManagerOptions options;
   options.verify_each = verify_each;
+  options.threads = threads;
   return manager.Run(model.module(), context, options).status();
 }
 
@@ -297,6 +299,11 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
     TENON_RETURN_IF_ERROR(CheckRules(model, text, options.rule_files, names));
   }
   TENON_ASSIGN_OR_RETURN(context.disabled_rules, ReadDisabledRules(options.disabled_rules, names));
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    return absl::InvalidArgumentError(
+        fmt::format("there are no {} threads (expected 0 to {})", options.threads, kMaxThreads));
+  }
+  context.rule_cache = std::make_shared<RuleCache>();
   RuleLog log;
   const auto host = std::make_shared<const std::vector<drr::Rule>>(HostRulesOf(model));
   std::optional<ChangeRecorder> changes;
@@ -314,11 +321,11 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
     observers.Add(options.observer);
     context.observer = &observers;
   }
-  TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each));
+  TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each, options.threads));
   Precision precision = AvailablePrecision(model, options.precision);
   if (precision != Precision::kFp32) {
-    TENON_RETURN_IF_ERROR(
-        RunPipeline(model, PrecisionPipeline(precision), context, options.verify_each));
+    TENON_RETURN_IF_ERROR(RunPipeline(model, PrecisionPipeline(precision), context,
+                                      options.verify_each, options.threads));
     if (!HasCompressedLinear(model)) {
       EmitWarning(
           model.context(), model.module()->location(),

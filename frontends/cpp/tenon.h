@@ -161,6 +161,9 @@ struct OptimizeOptions {
   bool fast_math = false;
   // Verifies the IR after each pass.
   bool verify_each = false;
+  // Threads that share out the functions of the model, at most kMaxThreads; 0: one per core. The
+  // result is the same for any number. With allow_rewrite, observer or explain_rule, one does all.
+  int threads = 1;
   // Asked before each step of optimization (pass/rewrite_step.h): false leaves it out. May be
   // empty.
   std::function<bool(const RewriteStep& step)> allow_rewrite{};

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <thread>
 
 #include "ir/core/block.h"
@@ -203,6 +204,57 @@ TEST_F(PassManagerTest, ALieAboutChangesIsAnError) {
   EXPECT_TRUE(Run("lie").ok());
 }
 
+// Whatever a pass changes and does not tell, in builds of any kind.
+TEST_F(PassManagerTest, EveryKindOfChangeIsSeen) {
+  EXPECT_TRUE(PassManagerOptions().check_unchanged);
+  const auto first = [](Operation* function) { return function->region().front().front(); };
+  const std::vector<std::pair<std::string, std::function<void(Operation*)>>> lies = {
+      {"type",
+       [&](Operation* f) {
+         first(f)->result().set_type(
+             Type::Tensor(f->context(), DType::kF64, std::span<const int64_t>()));
+       }},
+      {"operand",
+       [&](Operation* f) { first(f)->next()->set_operand(0, f->region().front().argument(0)); }},
+      {"location",
+       [&](Operation* f) { first(f)->set_location(Location::Name(f->context(), "other")); }},
+      {"argument",
+       [&](Operation* f) {
+         f->region().front().AddArgument(
+             Type::Tensor(f->context(), DType::kF32, std::span<const int64_t>()));
+       }},
+      {"order", [&](Operation* f) { first(f)->MoveAfter(first(f)->next()); }},
+      {"new", [&](Operation* f) { OpBuilder::Before(first(f)).Insert(Clone(*first(f))); }},
+      // Handles to the old operation are dangling, and analyses are stale.
+      {"equal",
+       [&](Operation* f) {
+         Operation* const made = OpBuilder::Before(first(f)).Insert(Clone(*first(f)));
+         made->next()->result().ReplaceAllUsesWith(made->result());
+         made->next()->Erase();
+       }},
+      {"erased",
+       [&](Operation* f) {
+         first(f)->result().ReplaceAllUsesWith(f->region().front().argument(0));
+         first(f)->Erase();
+       }},
+  };
+  for (const auto& [name, lie] : lies) {
+    Add("lie-" + name, "func.func",
+        [lie = lie](Operation* op, PassContext&) -> absl::StatusOr<PassResult> {
+          if (SymbolName(*op) == "f") lie(op);
+          return PassResult{};
+        });
+  }
+  options_ = PassManagerOptions();
+  for (const auto& [name, lie] : lies) {
+    absl::StatusOr<OwnedOp> module = ParseModule(context_, kTwoFunctions);
+    ASSERT_TRUE(module.ok());
+    module_ = *std::move(module);
+    EXPECT_THAT(Error("note,lie-" + name), HasSubstr("changed the IR but reported no change"))
+        << name;
+  }
+}
+
 TEST_F(PassManagerTest, InvalidIrIsFoundAfterThePassThatMadeIt) {
   EXPECT_THAT(Error("note,break,again"),
               StartsWith("pass 'break' on 'func.func' operation: @f: left invalid IR: "));
@@ -342,6 +394,101 @@ TEST_F(PassManagerTest, StepsMayBeLeftOut) {
   ASSERT_TRUE(manager.Run(module_.get(), context).ok());
   EXPECT_THAT(order_, ElementsAre("note f", "note g", "again g"));
   EXPECT_EQ(context.steps, 4);  // steps that were left out count
+}
+
+TEST_F(PassManagerTest, PassesRunPipelines) {
+  Add("run", "builtin.module",
+      [](Operation* op, PassContext& context) -> absl::StatusOr<PassResult> {
+        PassResult result;
+        for (Operation& inner : op->region().front()) {
+          absl::StatusOr<PassResult> part = context.pipelines->RunPipeline("note,mark", &inner);
+          if (!part.ok()) return part.status();
+          result.changed |= part->changed;
+        }
+        return result;
+      });
+  options_.statistics = true;
+  ASSERT_TRUE(Run("run").ok());
+  EXPECT_THAT(order_, ElementsAre("note f", "note g"));
+  EXPECT_THAT(output_, HasSubstr("run\n         2 note/functions\n"));
+  EXPECT_TRUE(LookupSymbol(module_.get(), "g")->attr("test.mark"));
+}
+
+TEST_F(PassManagerTest, PipelinesOfPassesAreChecked) {
+  std::string text;
+  Add("run", "func.func", [&](Operation* op, PassContext& context) {
+    return context.pipelines->RunPipeline(text, op);
+  });
+  Add("outside", "func.func", [](Operation* op, PassContext& context) {
+    return context.pipelines->RunPipeline("note", op->parent_op());
+  });
+  const auto error = [&](std::string_view pipeline) {
+    text = pipeline;
+    return Error("infer,run");
+  };
+  EXPECT_THAT(error("nothing"), HasSubstr("pipeline:1:1: unknown pass 'nothing'"));
+  EXPECT_THAT(error("whole"), HasSubstr("cannot stand inside func.func"));
+  EXPECT_THAT(error("note,break"), HasSubstr("pass 'break' on 'func.func' operation: @f: left"));
+  EXPECT_THAT(error("run"), HasSubstr("runs pipelines in pipelines, 16 deep"));
+  EXPECT_THAT(Error("outside"), HasSubstr("its own operation and what is in it"));
+  PassInfo forget =
+      Info("forget", "func.func", [](Operation*, PassContext&) { return PassResult{}; });
+  forget.destroys = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
+  ASSERT_TRUE(registry_.Register(forget).ok());
+  EXPECT_THAT(error("forget"), HasSubstr("may not be shapes_inferred any more"));
+}
+
+TEST_F(PassManagerTest, HostsShareObjectsWithTheirPasses) {
+  struct Budget {
+    int left = 3;
+  };
+  Add("spend", "func.func", [](Operation*, PassContext& context) -> absl::StatusOr<PassResult> {
+    Budget* const budget = context.host.Get<Budget>();
+    if (budget == nullptr) return absl::FailedPreconditionError("no budget");
+    --budget->left;
+    return PassResult{};
+  });
+  EXPECT_THAT(Error("spend"), HasSubstr("no budget"));
+  PassContext context;
+  context.host.Set(std::make_shared<int>(5));
+  context.host.Set(std::make_shared<Budget>());
+  PassManager manager(registry_);
+  ASSERT_TRUE(manager.AddPipeline("spend").ok());
+  ASSERT_TRUE(manager.Run(module_.get(), context).ok());
+  EXPECT_EQ(context.host.Get<Budget>()->left, 1);
+  EXPECT_EQ(*context.host.Get<int>(), 5);
+  context.host.Set(std::shared_ptr<int>());
+  EXPECT_EQ(context.host.Get<int>(), nullptr);
+}
+
+TEST_F(PassManagerTest, HostsHavePropertiesOfTheirOwn) {
+  EXPECT_THAT(std::string(registry_.RegisterProperty("sorted").status().message()),
+              HasSubstr("expected one with a dot"));
+  const absl::StatusOr<ModuleProperty> sorted = registry_.RegisterProperty("acme.sorted");
+  ASSERT_TRUE(sorted.ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(registry_.RegisterProperty("acme.sorted").status()));
+  const auto idle = [](Operation*, PassContext&) { return PassResult{}; };
+  PassInfo sort = Info("sort", "func.func", idle);
+  sort.establishes = static_cast<uint32_t>(*sorted);
+  PassInfo search = Info("search", "func.func", idle);
+  search.needs = static_cast<uint32_t>(*sorted);
+  ASSERT_TRUE(registry_.Register(sort).ok() && registry_.Register(search).ok());
+  EXPECT_THAT(Error("search"), HasSubstr("it needs the module to be acme.sorted (no pass before it "
+                                         "establishes that; 'sort' does)"));
+  ASSERT_TRUE(Run("infer,sort").ok());
+  EXPECT_EQ(module_->attr(kModulePropertiesAttr).text(), "[\"shapes_inferred\", \"acme.sorted\"]");
+  EXPECT_TRUE(Run("search").ok());
+  // A program without the host's passes does not know whether the property still holds.
+  PassRegistry other;
+  ASSERT_TRUE(other.Register(Info("idle", "func.func", idle)).ok());
+  PassManager manager(other);
+  ASSERT_TRUE(manager.AddPipeline("idle").ok());
+  PassContext context;
+  ASSERT_TRUE(manager.Run(module_.get(), context).ok());
+  EXPECT_EQ(module_->attr(kModulePropertiesAttr).text(), "[\"shapes_inferred\"]");
+  for (int i = 1; i < 16; ++i)
+    ASSERT_TRUE(registry_.RegisterProperty("acme.p" + std::to_string(i)).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(registry_.RegisterProperty("acme.last").status()));
 }
 
 // Models that are cloned share a Context: what one thread's pipeline frees between its passes is

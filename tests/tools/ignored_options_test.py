@@ -29,7 +29,7 @@ REFUSED = [
     ('ir-opt --check-rules=RULE --rules=RULE', '--rules'),
     ('ir-opt --check-rules=RULE -o out.mlir', '-o'),
     *[(f'ir-opt TEXT {option}', option.partition('=')[0]) for option in (
-        '--timing', '--timing-json', '--pass-statistics', '--print-ir-before-all', '--print-ir-after-all',
+        '--threads=2', '--timing', '--timing-json', '--pass-statistics', '--print-ir-before-all', '--print-ir-after-all',
         '--print-ir-after-change', '--print-ir-after-failure', '--print-ir-before=cse', '--print-ir-after=cse',
         '--opt-bisect-limit=1', '--disable-rules=gelu-erf', '--trace=t.json', '--verify-semantics', '--explain=gelu', '--fusion-report=report.txt', '--fast-math')],
     *[(f'{line} --fast-math', '--fast-math') for line in (

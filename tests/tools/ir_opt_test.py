@@ -489,6 +489,35 @@ class IrOptTest(unittest.TestCase):
         f.write(one.replace('rule gelu-erf', 'rule my-gelu'))
       self.assertIn('1 rule checked: 0 wrong', self.run_ok(f'--check-rules={path}', text=None))
 
+  def test_any_number_of_threads_writes_the_same(self):
+    # Functions of several kinds: folds, products on constants, fusions, branches, calls, equal operations.
+    text = ''
+    for i in range(60):
+      text += f'''func.func() <{{function_type = (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>, sym_name = "f{i}"}}> ({{
+^bb0(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>):
+  %c = core.constant() <{{value = dense<{i}.5> : tensor<4x4xf32>}}> : () -> tensor<4x4xf32>
+  %p = ten.matmul(%c, %c) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %s = ten.sigmoid(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m = ten.mul(%x, %s) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %a = ten.abs(%m) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %b = ten.abs(%m) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t = ten.add(%a, %b) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %k = func.call(%t, %y) <{{callee = @f{(i * 7 + 1) % 60}}}> : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = ten.add(%k, %p) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return(%r) : (tensor<4x4xf32>) -> ()
+}}) : () -> ()
+'''
+    for options in (['-O1', '--print-ir-after-change'], ['-O2', '--pass-statistics'], ['-O3'],
+                    ['-O2', '--pass-pipeline=func.func(print-liveness),canonicalize', '--print-ir-after-all'],
+                    ['-O2', '--explain=silu']):
+      one = ir_opt('-', *options, text=text)
+      self.assertEqual(one[0], 0, one[2])
+      for threads in ('-j2', '--threads=5'):
+        self.assertEqual(ir_opt('-', *options, threads, text=text), one, options)
+    status, _, err = ir_opt('-', '-O1', '-j0', text=GOOD)
+    self.assertEqual(status, 2)
+    self.assertIn('-j is', err)
+
   def test_onnx(self):
     from_path = self.run_ok(MODEL, '--elide-resources', text=None)
     self.assertIn('func.func', from_path)

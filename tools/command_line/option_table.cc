@@ -70,6 +70,11 @@ std::string WithDashes(std::string_view name) {
 }
 
 Given SplitArgument(std::string_view argument) {
+  // "-j2", as for make.
+  if (argument.size() > 2 && argument.starts_with("-j") &&
+      argument.find_first_not_of("0123456789", 2) == std::string_view::npos) {
+    return {.option = "j", .value = argument.substr(2), .has_value = true};
+  }
   argument.remove_prefix(argument.size() > 1 && argument[1] == '-' ? 2 : 1);
   const size_t equals = argument.find('=');
   Given given;

@@ -167,6 +167,11 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.verify_diagnostics, g.on); }},
 
     tools::Heading<Options>("Performance"),
+    {{"threads", "j", Takes::kValue, "N",
+      "threads for passes on functions, 1 to 1024, also as -jN (default: 1)"},
+     [](Options& o, const Given& g) {
+       return tools::ReadCount(g, 1, kMaxThreads, o.passes.threads);
+     }},
     {{"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error",
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.timing, g.on); }},
@@ -268,7 +273,7 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
   for (const std::string_view name :
        {"timing", "timing-json", "pass-statistics", "print-ir-before-all", "print-ir-after-all",
         "print-ir-after-change", "print-ir-after-failure", "print-ir-before", "print-ir-after",
-        "opt-bisect-limit", "disable-rules", "trace", "verify-semantics", "explain",
+        "opt-bisect-limit", "disable-rules", "threads", "trace", "verify-semantics", "explain",
         "fusion-report"}) {
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.steps.empty(), name,
                                               "without passes (expected some, like -O2)"));

@@ -19,6 +19,7 @@
 #include "tools/command_line/progress.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
+#include "transforms/rules/rule_cache.h"
 
 namespace tenon::ir_opt {
 namespace {
@@ -167,6 +168,7 @@ class Processor {
       outcome.report.append(line).append("\n");
     };
     context.rule_files = options_.rules;
+    context.rule_cache = std::make_shared<RuleCache>();
     context.fast_math = options_.fast_math;
     TENON_ASSIGN_OR_RETURN(context.disabled_rules,
                            ReadDisabledRules(options_.disabled_rules, given_names));
@@ -180,7 +182,8 @@ class Processor {
       TENON_RETURN_IF_ERROR(ExplainWritten(model.module(), context));
       observers.Add(&changes);
     }
-    observers.Add(tools::Progress::Observer());
+    // What several threads do at a time has no one pass that runs.
+    if (options_.passes.threads == 1) observers.Add(tools::Progress::Observer());
     Trace trace;
     TraceRecorder recorder(trace);
     if (!options_.trace.empty()) observers.Add(&recorder);

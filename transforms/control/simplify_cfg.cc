@@ -14,6 +14,7 @@
 #include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/cf_ops.h"
 #include "ir/dialect/core_ops.h"
+#include "pass/analysis_manager.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -36,7 +37,8 @@ bool HasKnownPredecessors(const Block& block) {
 
 class CfgSimplifier {
  public:
-  CfgSimplifier(Region& region, PassContext& context) : region_(region), context_(context) {}
+  CfgSimplifier(Operation* top, Region& region, PassContext& context)
+      : top_(top), region_(region), context_(context) {}
 
   bool Run() {
     bool changed = false;
@@ -51,7 +53,9 @@ class CfgSimplifier {
         next = block->next();
         again |= JoinWithPredecessor(block);
       }
-      DominanceInfo dominance;  // no block changes from here on
+      if (again) context_.analyses->Invalidate(top_);
+      // No block changes from here on.
+      DominanceInfo& dominance = context_.analyses->Get<DominanceInfo>(top_);
       for (Block& block : region_) again |= DropArguments(block, dominance);
     }
     return changed;
@@ -253,6 +257,7 @@ class CfgSimplifier {
     block.EraseArgument(argument);
   }
 
+  Operation* top_;  // that of the pass
   Region& region_;
   PassContext& context_;
 };
@@ -271,9 +276,10 @@ class SimplifyCfg : public Pass {
     });
     // From the inside out: blocks that are removed may hold regions.
     for (auto it = regions.rbegin(); it != regions.rend(); ++it) {
-      changed |= CfgSimplifier(**it, context).Run();
+      changed |= CfgSimplifier(op, **it, context).Run();
     }
-    return PassResult{changed};
+    // It was computed when the last block had changed.
+    return PassResult{.changed = changed, .preserved = PreservedAnalyses::Of<DominanceInfo>()};
   }
 };
 

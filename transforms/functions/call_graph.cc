@@ -29,7 +29,7 @@ CallGraph::CallGraph(Operation* root) {
   Order(functions);
 }
 
-Operation* CallGraph::FunctionAt(const Operation& from, std::string_view path) {
+Operation* CallGraph::FunctionAt(const Operation& from, std::string_view path) const {
   if (path.empty()) return nullptr;
   Operation* found = nullptr;
   Operation* const table = NearestSymbolTable(from);

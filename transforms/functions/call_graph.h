@@ -29,8 +29,8 @@ class CallGraph {
   // The calls in the body of a function whose callee is known, in the order of the text.
   const std::vector<Call>& CallsIn(Operation* function) const;
   // The function with a body that the symbol `path` names, as seen from `from`, which may be newer
-  // than the snapshot. Null if there is none.
-  Operation* FunctionAt(const Operation& from, std::string_view path);
+  // than the snapshot. Null if there is none. Reads each table of symbols once: not thread-safe.
+  Operation* FunctionAt(const Operation& from, std::string_view path) const;
 
  private:
   struct Node {
@@ -41,7 +41,7 @@ class CallGraph {
   void FindRecursion(const std::vector<Operation*>& functions);
   void Order(const std::vector<Operation*>& functions);
   absl::flat_hash_map<Operation*, Node> nodes_;
-  absl::flat_hash_map<Operation*, std::unique_ptr<SymbolTable>> tables_;
+  mutable absl::flat_hash_map<Operation*, std::unique_ptr<SymbolTable>> tables_;
   std::vector<Operation*> order_;
 };
 

@@ -1,7 +1,6 @@
 // inline: puts the bodies of functions in the place of their calls.
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "ir/core/interfaces/op_interfaces.h"
 #include "ir/core/verify/symbol_table.h"
 #include "ir/core/verify/symbol_uses.h"
+#include "pass/analysis_manager.h"
 #include "transforms/functions/call_graph.h"
 #include "transforms/functions/inline_call.h"
 #include "transforms/passes.h"
@@ -67,7 +67,7 @@ class Inline : public Pass {
   explicit Inline(int64_t max_ops) : max_ops_(max_ops) {}
 
   absl::StatusOr<PassResult> Run(Operation* module, PassContext& context) override {
-    graph_.emplace(module);
+    graph_ = &context.analyses->Get<CallGraph>(module);
     size_.clear();
     references_.clear();
     inlined_.clear();
@@ -77,7 +77,7 @@ class Inline : public Pass {
     // Callers first: what nothing calls any more then stays as it is.
     const std::vector<Operation*>& order = graph_->callees_first();
     for (auto it = order.rbegin(); it != order.rend(); ++it) changed |= InlineInto(*it, context);
-    graph_.reset();
+    graph_ = nullptr;
     return PassResult{changed};
   }
 
@@ -174,7 +174,7 @@ class Inline : public Pass {
   }
 
   int64_t max_ops_;
-  std::optional<CallGraph> graph_;
+  const CallGraph* graph_ = nullptr;
   absl::flat_hash_map<Operation*, int64_t> size_;        // in operations
   absl::flat_hash_map<Operation*, int64_t> references_;  // to a function, except from dead ones
   absl::flat_hash_set<Operation*> inlined_;              // somewhere

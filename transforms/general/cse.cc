@@ -11,6 +11,7 @@
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/verify/dominance.h"
 #include "ir/dialect/calls_and_jumps.h"
+#include "pass/analysis_manager.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -93,10 +94,13 @@ bool SameOperation(const Operation& a, const Operation& b) {
 class Cse : public Pass {
  public:
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
-    Scope scope;
+    analyses_ = context.analyses;
+    Scope scope(analyses_->Get<DominanceInfo>(op));
     for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), scope);
     if (scope.merged > 0) context.statistics->Add("ops-merged", scope.merged);
-    return PassResult{scope.merged > 0};
+    // Only operations without regions go.
+    return PassResult{.changed = scope.merged > 0,
+                      .preserved = PreservedAnalyses::Of<DominanceInfo>()};
   }
 
  private:
@@ -107,7 +111,8 @@ class Cse : public Pass {
     uint32_t previous;  // position in Scope::seen plus one; 0: none
   };
   struct Scope {
-    DominanceInfo dominance;
+    explicit Scope(DominanceInfo& info) : dominance(info) {}
+    DominanceInfo& dominance;
     std::vector<Seen> seen;                        // in order
     absl::flat_hash_map<size_t, uint32_t> newest;  // by hash; position plus one, never iterated
     int64_t merged = 0;
@@ -115,7 +120,7 @@ class Cse : public Pass {
   // More are not compared with an op: blocks of which none dominates another may have the same ops.
   static constexpr int kMostCandidates = 64;
 
-  static void VisitRegion(Region& region, Scope& scope) {
+  void VisitRegion(Region& region, Scope& scope) {
     const size_t before = scope.seen.size();
     // Blocks may stand in any order. Those that nothing reaches are left to dce.
     for (Block* block : BlocksInDominanceOrder(region)) {
@@ -123,7 +128,7 @@ class Cse : public Pass {
         next = op->next();
         if (op->num_regions() > 0) {
           if (op->Has(Trait::kIsolatedFromAbove)) {
-            Scope inner;
+            Scope inner(analyses_->Get<DominanceInfo>(op));
             for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), inner);
             scope.merged += inner.merged;
           } else {
@@ -166,6 +171,8 @@ class Cse : public Pass {
     }
     op->Erase();
   }
+
+  AnalysisManager* analyses_ = nullptr;
 };
 
 }  // namespace

@@ -72,6 +72,7 @@ void RuleCache::Serve(Context& context) {
 }
 
 const drr::CompiledRules& RuleCache::Find(const pattern::Family& family, Context& context) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   Serve(context);
   const auto it = families_.find(&family);
   if (it != families_.end()) return it->second;
@@ -84,6 +85,7 @@ absl::StatusOr<const GivenRules*> RuleCache::FindGiven(const HostRules& host,
                                                        const std::vector<std::string>& files,
                                                        Context& context) {
   if ((host == nullptr || host->empty()) && files.empty()) return nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
   Serve(context);
   if (given_.has_value() && given_->host == host && given_->files == files) return &given_->rules;
   given_.reset();

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ struct GivenRules {
   drr::CompiledRules all;     // rules of every stage
 };
 
-// Holds compiled rules for one Context: that of the last call. Not thread-safe.
+// Holds compiled rules for one Context: that of the last call. Thread-safe as long as that is the
+// Context of all calls.
 class RuleCache {
  public:
   // Returns the rules of a family, each compiled when it is first needed.
@@ -55,6 +57,7 @@ class RuleCache {
     std::vector<std::string> files;
     GivenRules rules;
   };
+  std::mutex mutex_;  // guards what follows
   ContextIdentity context_;
   std::map<const pattern::Family*, drr::CompiledRules> families_;
   std::optional<Given> given_;

@@ -6,6 +6,7 @@
 #include "ir/base/shown_text.h"
 #include "ir/core/context/context.h"
 #include "ir/core/context/context_limits.h"
+#include "ir/core/context/thread_diagnostics.h"
 
 namespace tenon {
 namespace {
@@ -20,7 +21,24 @@ std::string ShownPlace(const Context& context, Location location) {
 
 }  // namespace
 
+thread_local constinit ThreadDiagnostics* ThreadDiagnostics::innermost_ = nullptr;
+
+ThreadDiagnostics::ThreadDiagnostics(Context& context, DiagnosticEngine::Handler handler)
+    : engine_(&context.diagnostics()), handler_(std::move(handler)), outer_(innermost_) {
+  innermost_ = this;
+}
+
+ThreadDiagnostics::~ThreadDiagnostics() { innermost_ = outer_; }
+
+ThreadDiagnostics* ThreadDiagnostics::Find(const DiagnosticEngine* engine) {
+  ThreadDiagnostics* found = innermost_;
+  while (found != nullptr && found->engine_ != engine) found = found->outer_;
+  return found;
+}
+
 DiagnosticEngine::Handler DiagnosticEngine::SetHandler(Handler handler) {
+  if (ThreadDiagnostics* own = ThreadDiagnostics::Find(this))
+    return std::exchange(own->handler_, std::move(handler));
   std::lock_guard<std::recursive_mutex> lock(mutex_);
   std::shared_ptr<Handler> next;
   if (handler) next = std::make_shared<Handler>(std::move(handler));
@@ -29,6 +47,11 @@ DiagnosticEngine::Handler DiagnosticEngine::SetHandler(Handler handler) {
 }
 
 void DiagnosticEngine::Emit(const Diagnostic& diagnostic) {
+  if (const ThreadDiagnostics* own = ThreadDiagnostics::Find(this)) {
+    const Handler handler = own->handler_;  // a running call may replace it
+    if (handler) handler(diagnostic);
+    return;
+  }
   std::lock_guard<std::recursive_mutex> lock(mutex_);
   if (const std::shared_ptr<Handler> handler = handler_) (*handler)(diagnostic);
 }

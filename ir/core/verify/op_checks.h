@@ -9,9 +9,9 @@
 namespace tenon {
 
 // Returns what is wrong with `op` by itself: counts, groups, types of operands and results,
-// attributes, traits, its own rules. Empty if nothing is wrong; then no memory is allocated unless
-// a shape function runs.
-std::string CheckOperation(Operation& op);
+// attributes, traits and, with `own_rules`, its own rules. Empty if nothing is wrong; then no
+// memory is allocated unless a shape function runs.
+std::string CheckOperation(Operation& op, bool own_rules);
 
 // Empty if `value` fits the definition. Otherwise returns what it must be, such as "a 64-bit
 // integer such as 3 : i64".

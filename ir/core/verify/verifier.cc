@@ -1,6 +1,8 @@
 #include "ir/core/verify/verifier.h"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -24,8 +26,19 @@ bool IsGraphRegion(const Region& region) {
   return op != nullptr && (!op->info().is_registered() || op->Has(Trait::kNoTerminator));
 }
 
+// May its own rules look at operations elsewhere, by their names?
+bool RefersToSymbols(const Operation& op) {
+  const std::span<const Attribute> slots = op.slots();
+  return std::any_of(slots.begin(), slots.end(), [](Attribute slot) {
+    return slot && slot.kind() == Attribute::Kind::kSymbolRef;
+  });
+}
+
 class Verifier {
  public:
+  // With `left_out`, does what VerifyWithin does.
+  explicit Verifier(bool* left_out) : left_out_(left_out) {}
+
   absl::Status Run(Operation* op) {
     Visit(*op);
     return status_;
@@ -43,7 +56,9 @@ class Verifier {
 
   void Visit(Operation& op) {
     if (op.info().is_registered()) {
-      if (std::string message = CheckOperation(op); !message.empty()) Fail(op, message);
+      const bool leave_out = left_out_ != nullptr && RefersToSymbols(op);
+      if (leave_out) *left_out_ = true;
+      if (std::string message = CheckOperation(op, !leave_out); !message.empty()) Fail(op, message);
     }
     for (unsigned r = 0; r < op.num_results(); ++r) CheckRank(op, "result", op.result(r).type());
     if (op.num_successors() > 0) CheckSuccessors(op);
@@ -177,6 +192,7 @@ class Verifier {
   }
 #endif
 
+  bool* const left_out_;
   DominanceInfo dominance_;
   int errors_ = 0;
   int nesting_ = 0;
@@ -185,6 +201,8 @@ class Verifier {
 
 }  // namespace
 
-absl::Status Verify(Operation* op) { return Verifier().Run(op); }
+absl::Status Verify(Operation* op) { return Verifier(nullptr).Run(op); }
+
+absl::Status VerifyWithin(Operation* op, bool& left_out) { return Verifier(&left_out).Run(op); }
 
 }  // namespace tenon

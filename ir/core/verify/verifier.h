@@ -16,6 +16,10 @@ namespace tenon {
 // Emits a diagnostic for each defect, at most 20, and returns the first one as InvalidArgument.
 // Debug builds also check use lists, and abort if these are broken.
 absl::Status Verify(Operation* op);
+// The same for an op of which others may be changed by other threads. Reads nothing outside of
+// `op`: leaves out the own rules of ops with a symbol reference among their inherent attributes.
+// Sets `left_out` to true if there are such ops.
+absl::Status VerifyWithin(Operation* op, bool& left_out);
 
 // Checks that operands and results have one element type if a trait of `op` asks for it. Returns a
 // message without a location, or an empty string.
