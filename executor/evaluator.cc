@@ -89,6 +89,8 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   }
   std::vector<Tensor> inputs;
   std::vector<TensorView> operand_views;
+  inputs.reserve(operands.size());
+  operand_views.reserve(operands.size());
   for (Attribute operand : operands) {
     if (!operand || operand.kind() != Attribute::Kind::kElements) {
       return absl::InvalidArgumentError(
@@ -130,6 +132,8 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   }
   std::vector<Tensor> results;
   std::vector<TensorView> outputs;
+  results.reserve(shapes->size());
+  outputs.reserve(shapes->size());
   for (const ResultShape& shape : *shapes) {
     TENON_ASSIGN_OR_RETURN(results.emplace_back(), MakeLasting(shape));
   }
@@ -144,6 +148,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   TENON_ASSIGN_OR_RETURN(const std::vector<int> kernel_inputs,
                          KernelInputs(info, static_cast<int>(operands.size()), slots));
   std::vector<TensorView> in;
+  in.reserve(kernel_inputs.size());
   for (int input : kernel_inputs) {
     if (input >= 0 && !inputs[input].aligned() && !kernel->reads_unaligned(in.size())) {
       TENON_ASSIGN_OR_RETURN(inputs[input], Tensor::FromAttribute(operands[input]));

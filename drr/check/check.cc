@@ -27,6 +27,7 @@ class Checker {
   Checker(const CompiledRule& rule, Context& context, Evaluator& evaluator,
           const CheckOptions& options)
       : rule_(rule),
+        facts_(rule),
         context_(context),
         evaluator_(evaluator),
         options_(options),
@@ -116,13 +117,22 @@ class Checker {
     const int attempts = IsFloat(dtype) ? options_.attempts : options_.attempts / 10;
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
+      // Whether ops take a type does not depend on shapes and numbers. Further programs are planned
+      // all the same, so that those behind them stay the same ones, but not built.
+      constexpr int kRefusals = 300;
+      const bool is_brief = options_.matches < CheckOptions().matches;
+      int built = 0, refused = 0;
       for (int i = 0; i < attempts && counts[t] < options_.matches && report_.failures.empty();
            ++i) {
-        if (i == attempts / 4 && counts[t] == 0) break;
+        const bool is_refused = built == 0 && refused >= kRefusals;
+        if ((i == attempts / 4 && counts[t] == 0) || (is_refused && is_brief)) break;
         std::optional<InstancePlan> plan =
-            InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+            InstancePlan::Make(facts_, context_, random_, n, alternative, &why_);
         if (plan && asks_about_numbers_ && i % 2 == 1) plan->Guard(random_, dtype, true);
-        if (!plan || !Try(*plan, dtype)) {
+        if (plan && is_refused) why_ = kRefused;
+        const bool fires = plan && !is_refused && Try(*plan, dtype);
+        if (plan && !is_refused) ++(built_ ? built : refused);
+        if (!fires) {
           whys[t] = why_;
           continue;
         }
@@ -141,8 +151,9 @@ class Checker {
   // True if the rule fired. Notes a failure if the result is wrong.
   bool Try(const InstancePlan& plan, DType dtype) {
     std::optional<Instance> instance = plan.Build(dtype);
-    if (!instance) {
-      why_ = "the ops refuse the operands made for them";
+    built_ = instance.has_value();
+    if (!built_) {
+      why_ = kRefused;
       return false;
     }
     // Made anew for who asks: the program is rewritten in place.
@@ -258,7 +269,7 @@ class Checker {
     for (int i = 0; i < kMostShrinks; ++i) {
       report_.failures.clear();
       std::optional<InstancePlan> plan =
-          InstancePlan::Make(rule_, context_, random_, node, alternative, &why_);
+          InstancePlan::Make(facts_, context_, random_, node, alternative, &why_);
       if (plan && Try(*plan, dtype) && !report_.failures.empty() &&
           report_.failures[0].size() < smallest[0].size())
         smallest = std::move(report_.failures);
@@ -285,7 +296,7 @@ class Checker {
     for (int i = 0; i < end; ++i) {
       const auto [n, alternative] = targets_[static_cast<size_t>(i) % targets_.size()];
       std::optional<InstancePlan> plan =
-          InstancePlan::Make(rule_, context_, random_, n, alternative, &why_);
+          InstancePlan::Make(facts_, context_, random_, n, alternative, &why_);
       if (!plan) continue;
       const auto chance = [&](int of) {
         return std::uniform_int_distribution<int>(1, of)(random_) == 1;
@@ -370,8 +381,10 @@ class Checker {
   }
 
   static constexpr int kMostApplications = 64, kMostShrinks = 100;
+  static constexpr const char* kRefused = "the ops refuse the operands made for them";
 
   const CompiledRule& rule_;
+  const PlanFacts facts_;
   Context& context_;
   Evaluator& evaluator_;
   const CheckOptions& options_;
@@ -381,6 +394,7 @@ class Checker {
   std::vector<std::pair<uint16_t, int>>
       targets_;             // AnyOf node and alternative; kNone: the whole graph
   std::vector<int> taken_;  // by node, in the last match
+  bool built_ = false;      // the last program that was tried: no op refused its operands
   std::string why_;
   std::string no_kernel_;  // which op has no reference kernel, in words
   CheckReport report_;

@@ -15,7 +15,9 @@ namespace tenon::drr {
 
 // How thorough a check is. The defaults take seconds for most rules.
 struct CheckOptions {
-  int matches = 20;      // matching programs per alternative and element type
+  // Matching programs per alternative and element type. A check for fewer than the default leaves
+  // a type out after 300 programs that ops refuse.
+  int matches = 20;
   int attempts = 10000;  // programs made for each alternative at most
   // Programs with numbers at the edges of their types, divided by the size of the rule.
   int edges = 1600;

@@ -124,10 +124,12 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
   Outcome outcome;
   matcher_.set_fast_math(unproven);
   plan.SetEdgeValues(random_, dtype, mode, true);
-  std::optional<Instance> source = plan.Build(dtype), result = plan.Build(dtype, extents);
-  if (!source || !result) return outcome;
-  if (change != 0 && !(Mutate(*source, change) && Mutate(*result, change))) return outcome;
+  // Most programs with a change do not match, so the other ones are built behind that.
+  std::optional<Instance> result = plan.Build(dtype, extents);
+  if (!result || (change != 0 && !Mutate(*result, change))) return outcome;
   if (!matcher_.Match(rule_, result->anchor)) return outcome;
+  std::optional<Instance> source = plan.Build(dtype);
+  if (!source || (change != 0 && !Mutate(*source, change))) return outcome;
   RewriteListener listener;
   if (!Apply(matcher_, {nullptr, &evaluator_}, listener).empty()) return outcome;
   outcome.fired = true;

@@ -61,12 +61,18 @@ std::optional<int64_t> NamedExtent(DimExpr extent) {
   });
 }
 
-std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context& context,
+std::optional<InstancePlan> InstancePlan::Make(const PlanFacts& facts, Context& context,
                                                std::mt19937_64& random, uint16_t node,
                                                int alternative, std::string* why) {
   InstancePlan plan;
-  if (!Planner(rule, context, random).Plan(node, alternative, plan, why)) return std::nullopt;
+  if (!Planner(facts, context, random).Plan(node, alternative, plan, why)) return std::nullopt;
   return plan;
+}
+
+std::optional<InstancePlan> InstancePlan::Make(const CompiledRule& rule, Context& context,
+                                               std::mt19937_64& random, uint16_t node,
+                                               int alternative, std::string* why) {
+  return Make(PlanFacts(rule), context, random, node, alternative, why);
 }
 
 std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const {
@@ -81,13 +87,12 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
     inputs.push_back(
         TypeKnowing(*context_, leaf.known ? Extents::kKnown : extents, type_of(leaf), leaf.shape));
   }
-  instance.arguments = Arguments(dtype);
   instance.function =
       CreateFunction(instance.module.get(), "instance", Type::Function(*context_, inputs, {}));
   Block& block = instance.function->region().front();
   OpBuilder builder = OpBuilder::AtEnd(*context_, &block);
-  std::map<uint16_t, Operation*> made;
-  std::map<uint16_t, Value> values;
+  std::vector<Operation*> made(rule_->nodes.size());
+  std::vector<Value> values(leaves_.empty() ? 0 : size_t{leaves_.rbegin()->first} + 1);
   size_t argument = 0;
   for (const auto& [n, leaf] : leaves_) {
     if (coincide_ && coincide_->second == n) continue;
@@ -110,20 +115,19 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
       return build(node.alternatives[static_cast<size_t>(alternatives_[edge.node])]);
     if (node.kind == ValNode::Kind::kLet) return build(node.alternatives[0]);
     if (node.kind != ValNode::Kind::kOp) {
-      auto it = values.find(edge.node == item.first ? item.second : edge.node);
-      return it == values.end() ? Value() : it->second;
+      const uint16_t id = edge.node == item.first ? item.second : edge.node;
+      return id < values.size() ? values[id] : Value();
     }
     const auto result_of = [&](Operation* op) {
       return edge.result < op->num_results() ? op->result(edge.result) : Value();
     };
-    if (auto it = made.find(edge.node); it != made.end() && !node.mapped)
-      return result_of(it->second);
+    if (made[edge.node] != nullptr && !node.mapped) return result_of(made[edge.node]);
     std::vector<Value> operands;
     std::vector<int64_t> segments;
     for (size_t g = 0; g < node.operands.size(); ++g) {
       size_t before = operands.size();
       for (size_t i = 0; i < node.operands[g].size(); ++i) {
-        if (absent_[edge.node][g][i]) continue;
+        if (IsAbsent(absent_, edge.node, g, i)) continue;
         const Node& from = rule_->nodes[node.operands[g][i].node];
         const uint16_t list = from.list == kNone ? node.operands[g][i].node : from.list;
         const Edge each = from.list == kNone ? node.operands[g][i] : from.chain[0].op;
@@ -169,7 +173,7 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
   std::vector<Value> results;
   for (const Edge& root : rule_->roots) {
     Value value = build(root);
-    if (!value && !results.empty() && made.count(root.node) > 0) continue;  // the op has it not
+    if (!value && !results.empty() && made[root.node] != nullptr) continue;  // the op has it not
     if (!value || (extents == Extents::kKnown && !at_run_time_ && !value.type().is_static()))
       return std::nullopt;
     results.push_back(value);
@@ -187,6 +191,7 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
   // A rule that pins one element type may have been given operands of another.
   const ScopedDiagnosticHandler quiet(*context_, [](const Diagnostic&) {});
   if (!Verify(instance.module.get()).ok()) return std::nullopt;
+  instance.arguments = Arguments(dtype);
   return instance;
 }
 

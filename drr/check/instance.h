@@ -54,6 +54,30 @@ enum class Extents : uint8_t { kKnown, kUnknown, kUnranked, kNamed };
 // The number that an extent of a program built with kNamed has in a run.
 std::optional<int64_t> NamedExtent(DimExpr extent);
 
+// What programs of one rule have in common: read off the rule once, since a check plans thousands.
+// The rule must outlive it.
+struct PlanFacts {
+  explicit PlanFacts(const CompiledRule& of);
+
+  const CompiledRule& rule;
+  bool compares = false;         // the source compares numbers, or asks an input for NaN
+  bool asks_for_masks = false;   // the source asks whether numbers are NaN or infinite
+  bool has_lets = false;         // some nodes bind attribute variables
+  std::vector<double> asked;     // numbers in conditions
+  std::vector<int64_t> written;  // small numbers of attributes: bounds, steps, diagonals
+  // What is chosen for each program: an alternative of an AnyOf node (`group` is kNone), or whether
+  // an operand is there.
+  struct Choice {
+    uint16_t node = kNone, group = kNone;
+    size_t position = 0;
+    bool operator==(const Choice&) const = default;
+  };
+  std::vector<Choice> choices;  // in the order of the nodes
+};
+// The operands of a program that are absent, which are few.
+using AbsentOperands = std::vector<PlanFacts::Choice>;
+bool IsAbsent(const AbsentOperands& absent, uint16_t node, size_t group, size_t position);
+
 // The decisions that make a program: alternatives, shapes, attributes, values. They do not depend
 // on the element type, so that a plan can be built in several.
 class InstancePlan {
@@ -61,6 +85,10 @@ class InstancePlan {
   // Makes random decisions. If `node` is an AnyOf node, `alternative` is taken there. Returns
   // nullopt if the decisions contradict each other (try again) or if operand shapes of an op cannot
   // be planned; `why` says which.
+  static std::optional<InstancePlan> Make(const PlanFacts& facts, Context& context,
+                                          std::mt19937_64& random, uint16_t node, int alternative,
+                                          std::string* why);
+  // The same, for few programs of a rule.
   static std::optional<InstancePlan> Make(const CompiledRule& rule, Context& context,
                                           std::mt19937_64& random, uint16_t node, int alternative,
                                           std::string* why);
@@ -111,9 +139,9 @@ class InstancePlan {
   bool is_mixed_ = false, at_run_time_ = false;
   std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
   Context* context_ = nullptr;
-  std::vector<int> alternatives_;                       // by node
-  std::vector<std::vector<std::vector<bool>>> absent_;  // by node, operand group, position
-  std::map<uint16_t, Leaf> leaves_;                     // variables and splats, by `id`
+  std::vector<int> alternatives_;  // by node
+  AbsentOperands absent_;
+  std::map<uint16_t, Leaf> leaves_;  // variables and splats, by `id`
   // What an Each stands for behind its first operand: ids beyond those of nodes.
   std::map<uint16_t, std::vector<uint16_t>> more_of_each_;
   std::map<uint16_t, std::vector<Attribute>> slots_;  // by op node

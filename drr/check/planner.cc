@@ -11,78 +11,20 @@
 
 namespace tenon::drr {
 
-namespace {
-
-std::vector<uint16_t> DimsOf(const Node& node) {
-  std::vector<uint16_t> dims;
-  for (const AttrCode& code : node.attrs)
-    dims.insert(dims.end(), code.dims.begin(), code.dims.end());
-  return dims;
-}
-
-}  // namespace
-
-Planner::Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random)
-    : rule_(rule), context_(context), random_(random) {
-  next_id_ = static_cast<uint16_t>(rule.nodes.size());
+Planner::Planner(const PlanFacts& facts, Context& context, std::mt19937_64& random)
+    : facts_(facts), rule_(facts.rule), context_(context), random_(random) {
+  next_id_ = static_cast<uint16_t>(rule_.nodes.size());
+  constexpr size_t kMostUnknowns = 64;  // of most programs
+  parents_.reserve(kMostUnknowns);
+  values_.reserve(kMostUnknowns);
   empty_ = Chance(0.15);
   sparse_ = Chance(0.15);
   if (Chance(0.2)) magnitude_ = 8;
   spread_ = Chance(0.25);
-  auto has = [&](std::initializer_list<std::string_view> ops) {
-    return std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
-      return node.in_source && node.kind == ValNode::Kind::kOp &&
-             std::find(ops.begin(), ops.end(), node.info->name()) != ops.end();
-    });
-  };
   // NaN matters where the graph compares or asks an input for it; where it asks what it has
   // computed, masks make them.
-  const bool asks_of_input =
-      std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
-        return node.in_source && node.kind == ValNode::Kind::kOp &&
-               node.info->name() == "ten.is_nan" &&
-               rule.nodes[node.operands[0][0].node].kind == ValNode::Kind::kVariable;
-      });
-  has_nan_ = (asks_of_input || has({"ten.less", "ten.less_equal", "ten.greater",
-                                    "ten.greater_equal", "ten.equal"})) &&
-             Chance(0.25);
-  masked_ = has({"ten.is_nan", "ten.is_inf"}) && Chance(0.3);
-  asked_ = NumbersOfConditions(rule);
-  const auto write = [&](int64_t number) {
-    if (number < -kLargestWritten || number > kLargestWritten || std::abs(number) < 2) return;
-    written_.push_back(std::abs(number));
-  };
-  for (const Node& node : rule.nodes) {
-    for (const AttrCode& code : node.attrs) {
-      if (code.kind != AttrCode::Kind::kLiteral || !code.literal) continue;
-      const Attribute::Kind kind = code.literal.kind();
-      if (kind == Attribute::Kind::kInteger) write(code.literal.int_value());
-      if (kind == Attribute::Kind::kDenseArray && !IsFloat(code.literal.type().dtype()))
-        for (const int64_t number : code.literal.ints()) write(number);
-      if (kind == Attribute::Kind::kDims)
-        for (const DimExpr dim : code.literal.dims())
-          if (dim.is_constant()) write(dim.constant());
-    }
-    for (const uint16_t dim : DimsOf(node))
-      if (rule.dims[dim].kind == DimNode::Kind::kConstant)
-        write(rule.dims[dim].constant.constant());
-  }
-  if (has({"ten.range", "ten.argmax", "ten.argmin", "ten.topk", "ten.nonzero", "ten.shape"}))
-    WriteIndexLimits();
-}
-
-void Planner::WriteIndexLimits() {
-  for (const Node& node : rule_.nodes) {
-    if (node.in_source || node.kind != ValNode::Kind::kOp || node.info->name() != "ten.cast")
-      continue;
-    for (const AttrCode& code : node.attrs) {
-      if (code.kind != AttrCode::Kind::kLiteral) continue;
-      const AttrValue to = ToAttrValue(code.literal);
-      // Half of the indices lie beyond 2^8 or 2^11, where not every integer is held.
-      if (to == AttrValue(DType::kBF16)) written_.push_back(1 << 9);
-      if (to == AttrValue(DType::kF16)) written_.push_back(1 << 12);
-    }
-  }
+  has_nan_ = facts.compares && Chance(0.25);
+  masked_ = facts.asks_for_masks && Chance(0.3);
 }
 
 // ---- unknowns
@@ -130,10 +72,11 @@ int64_t Planner::Extent() {
   static constexpr int64_t kExtents[] = {1, 1, 2, 2, 3, 3, 4, 5};
   if (empty_ && Chance(0.4)) return 0;
   // What a number of the rule cuts off shows at extents beside it.
-  if (!written_.empty() && Chance(0.2))
+  const std::vector<int64_t>& written = facts_.written;
+  if (!written.empty() && Chance(0.2))
     return std::max<int64_t>(
-        1, written_[static_cast<size_t>(Pick(0, static_cast<int>(written_.size()) - 1))] +
-               Pick(-1, 2));
+        1,
+        written[static_cast<size_t>(Pick(0, static_cast<int>(written.size()) - 1))] + Pick(-1, 2));
   return Chance(0.04) ? Pick(6, 9) : kExtents[Pick(0, 7)];
 }
 
@@ -145,18 +88,22 @@ int64_t Planner::Value(Unknown u) {
 
 std::vector<int64_t> Planner::Values(const Shape& shape) {
   std::vector<int64_t> values;
+  values.reserve(shape.size());
   for (Unknown u : shape) values.push_back(Value(u));
   return values;
 }
 
 int64_t Planner::Elements(const Shape& shape) {
   int64_t product = 1;
-  for (const int64_t extent : Values(shape)) {
-    if (extent == 0) return 0;
+  bool is_empty = false;
+  for (const Unknown u : shape) {
+    const int64_t extent = Value(u);  // also of those behind a 0, so that all are decided
+    is_empty |= extent == 0;
     product = extent > kMaxElements / product ? kMaxElements + 1 : product * extent;
     if (product > kMaxElements) product = kMaxElements + 1;
+    product = std::max<int64_t>(product, 1);
   }
-  return product;
+  return is_empty ? 0 : product;
 }
 
 Shape Planner::FreshShape(int rank) {
@@ -186,21 +133,20 @@ double Planner::RealOf(DType dtype) {
 
 void Planner::ChooseAlternatives(uint16_t forced_node, int forced_alternative) {
   alternatives_.assign(rule_.nodes.size(), 0);
-  absent_.assign(rule_.nodes.size(), {});
-  for (uint16_t n = 0, end = static_cast<uint16_t>(rule_.nodes.size()); n < end; ++n) {
-    const Node& node = rule_.nodes[n];
-    if (node.kind == ValNode::Kind::kAnyOf) {
-      alternatives_[n] = n == forced_node ? forced_alternative
-                                          : Pick(0, static_cast<int>(node.alternatives.size()) - 1);
+  for (const PlanFacts::Choice& choice : facts_.choices) {
+    if (choice.group != kNone) {
+      if (Chance(0.5)) absent_.push_back(choice);
+      continue;
     }
-    for (const auto& group : node.operands) {
-      absent_[n].emplace_back();
-      for (const Edge& edge : group) absent_[n].back().push_back(edge.maybe && Chance(0.5));
-    }
+    const Node& node = rule_.nodes[choice.node];
+    alternatives_[choice.node] = choice.node == forced_node
+                                     ? forced_alternative
+                                     : Pick(0, static_cast<int>(node.alternatives.size()) - 1);
   }
 }
 
 bool Planner::ApplyLets() {
+  if (!facts_.has_lets) return true;
   std::vector<uint16_t> waiting;
   std::set<uint16_t> seen;
   for (const Edge& root : rule_.roots) waiting.push_back(root.node);
@@ -214,7 +160,7 @@ bool Planner::ApplyLets() {
     }
     for (size_t g = 0; g < node.operands.size(); ++g) {
       for (size_t i = 0; i < node.operands[g].size(); ++i) {
-        if (!absent_[n][g][i]) waiting.push_back(node.operands[g][i].node);
+        if (!IsAbsent(absent_, n, g, i)) waiting.push_back(node.operands[g][i].node);
       }
     }
     if (node.kind != ValNode::Kind::kLet) continue;
@@ -308,12 +254,12 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
   if (fits) {
     plan.rule_ = &rule_;
     plan.context_ = &context_;
-    plan.alternatives_ = alternatives_;
-    plan.absent_ = absent_;
-    plan.more_of_each_ = more_of_each_;
-    plan.at_run_time_ = at_run_time_;
     fits = FinishLeaves(plan) && FinishSlots(plan) && FitsMemory() && !impossible_;
-    plan.attrs_ = attrs_;
+    plan.alternatives_ = std::move(alternatives_);
+    plan.absent_ = std::move(absent_);
+    plan.more_of_each_ = std::move(more_of_each_);
+    plan.at_run_time_ = at_run_time_;
+    plan.attrs_ = std::move(attrs_);
   }
   if (!fits && why_.empty())
     why_ = refused_.empty() ? "the ranks and shapes that the rule asks for contradict each other"
@@ -378,16 +324,18 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
         plan.leaves_[n] = std::move(leaf);
         continue;
       }
+      const auto rows = index_.find(n);
+      const bool is_added = added.count(n) > 0 && !leaf.boolean;
+      leaf.values.reserve(static_cast<size_t>(size));
       for (int64_t i = 0; i < size; ++i) {
         double value = leaf.dtype == DType::kInvalid ? Real() : RealOf(leaf.dtype);
         if (leaf.boolean) value = Chance(0.7) ? 1 : 0;
         if (leaf.dtype == DType::kU8) value = Pick(0, 255);
         if (leaf.dtype == DType::kI8) value = Pick(-128, 127);
-        if (auto rows = index_.find(n); rows != index_.end())
+        if (rows != index_.end())
           value = Pick(static_cast<int>(-rows->second), static_cast<int>(rows->second) - 1);
-        if (positive_.count(n) > 0) value = std::abs(value) + 0.25;
-        if (added.count(n) > 0 && !leaf.boolean && Chance(0.5))
-          value = -std::numeric_limits<double>::infinity();
+        if (leaf.positive) value = std::abs(value) + 0.25;
+        if (is_added && Chance(0.5)) value = -std::numeric_limits<double>::infinity();
         leaf.values.push_back(value);
       }
     }

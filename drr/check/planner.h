@@ -2,7 +2,9 @@
 #ifndef TENON_DRR_CHECK_PLANNER_H_
 #define TENON_DRR_CHECK_PLANNER_H_
 
+#include <array>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <random>
 #include <span>
@@ -10,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "drr/check/instance.h"
 #include "ir/core/context/op_info.h"
 
@@ -17,7 +20,7 @@ namespace tenon::drr {
 
 // An unknown extent, by number.
 using Unknown = int;
-using Shape = std::vector<Unknown>;
+using Shape = absl::InlinedVector<Unknown, 6>;
 
 bool IsReduction(std::string_view op);
 std::vector<double> AsNumbers(const I64s& integers);
@@ -25,7 +28,7 @@ I64s AsIntegers(const std::vector<double>& numbers);
 
 class Planner {
  public:
-  Planner(const CompiledRule& rule, Context& context, std::mt19937_64& random);
+  Planner(const PlanFacts& facts, Context& context, std::mt19937_64& random);
   bool Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan, std::string* why);
 
  private:
@@ -55,8 +58,9 @@ class Planner {
   // ---- the graph
   int KnownRank(const Edge& edge);
   // Visits each node once; `found` has the visited ones.
-  int KnownRank(const Edge& edge, std::map<uint16_t, int>& found);
-  int FindRank(const Edge& edge, std::map<uint16_t, int>& found);
+  using Ranks = absl::InlinedVector<std::pair<uint16_t, int>, 16>;
+  int KnownRank(const Edge& edge, Ranks& found);
+  int FindRank(const Edge& edge, Ranks& found);
   // Gives a value exactly this shape.
   bool Demand(const Edge& edge, const Shape& shape);
   // Gives a value a shape that broadcasts to this one; `actual` receives it.
@@ -220,8 +224,6 @@ class Planner {
   std::optional<int64_t> DimValue(uint16_t code);
   Unknown DimUnknown(uint16_t code);
 
-  // Lets extents lie beyond the integers that the narrow float types of the result hold.
-  void WriteIndexLimits();
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
   // Gives attribute variables the literals that the chosen alternatives bind them to.
@@ -232,34 +234,38 @@ class Planner {
   bool FinishLeaves(InstancePlan& plan);
   bool FinishSlots(InstancePlan& plan);
 
+  const PlanFacts& facts_;
   const CompiledRule& rule_;
   Context& context_;
   std::mt19937_64& random_;
+  // The nodes of the maps live as long as the planner: most of its time would go to the heap.
+  std::array<std::byte, 4096> buffer_;
+  std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
   std::vector<Unknown> parents_;
   std::vector<int64_t> values_;
-  std::vector<Unknown> dim_unknowns_;  // by dimension variable
-  std::map<uint16_t, Shape> shapes_;   // by node
+  std::vector<Unknown> dim_unknowns_;                // by dimension variable
+  std::pmr::map<uint16_t, Shape> shapes_{&memory_};  // by node
   struct Split {
     const AttrCode* sizes;
     Unknown whole;  // the extent that is split
   };
-  std::map<uint16_t, Split> splits_;  // by node
-  std::map<uint16_t, int> rank_hints_;
+  std::pmr::map<uint16_t, Split> splits_{&memory_};  // by node
+  std::pmr::map<uint16_t, int> rank_hints_{&memory_};
   std::vector<std::vector<uint16_t>> alike_;  // variables that are to have one shape
-  std::map<uint16_t, DType> dtype_hints_;
+  std::pmr::map<uint16_t, DType> dtype_hints_{&memory_};
   struct GivenNumbers {
     std::vector<double> values;
     DType dtype;
   };
-  std::map<uint16_t, GivenNumbers> given_;  // leaves that Give has given numbers
-  std::map<uint16_t, int64_t> index_;       // indices into a table: how many rows it has
-  std::map<uint16_t, AttrValue> attrs_;     // by attribute variable
+  std::pmr::map<uint16_t, GivenNumbers> given_{&memory_};  // leaves that Give has given numbers
+  std::pmr::map<uint16_t, int64_t> index_{&memory_};  // indices into a table: how many rows it has
+  std::map<uint16_t, AttrValue> attrs_;               // by attribute variable
   std::map<std::pair<uint16_t, int>, AttrValue> any_attrs_;  // kAny: by node and slot
-  std::map<uint16_t, bool> boolean_, positive_, constant_;
+  std::pmr::map<uint16_t, bool> boolean_{&memory_}, positive_{&memory_}, constant_{&memory_};
   std::map<uint16_t, std::vector<uint16_t>> more_of_each_;  // ids of leaves, by Each node
   uint16_t next_id_ = 0;
   std::vector<int> alternatives_;
-  std::vector<std::vector<std::vector<bool>>> absent_;
+  AbsentOperands absent_;
   std::vector<uint16_t> live_ops_;  // op nodes in the chosen graph, as visited
   Shape root_shape_;
   std::string why_;
@@ -267,16 +273,12 @@ class Planner {
   bool at_run_time_ = false;  // extents of a result follow from numbers of operands
   bool impossible_ = false;
   static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
-  static constexpr int64_t kLargestWritten = 2048;  // number of a rule that extents lie beside
   // How this instance is special; most are not.
-  bool empty_ = false;  // some extents are 0
-  std::vector<int64_t>
-      written_;                // small numbers of the rule's attributes: bounds, steps, diagonals
-  std::vector<double> asked_;  // numbers in conditions of the rule
-  bool sparse_ = false;        // many elements are 0
-  bool spread_ = false;        // elements differ in exponents
-  bool has_nan_ = false;       // some elements are NaN
-  bool masked_ = false;        // some added elements are -inf
+  bool empty_ = false;    // some extents are 0
+  bool sparse_ = false;   // many elements are 0
+  bool spread_ = false;   // elements differ in exponents
+  bool has_nan_ = false;  // some elements are NaN
+  bool masked_ = false;   // some added elements are -inf
   double magnitude_ = 2;
 };
 

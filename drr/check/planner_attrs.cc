@@ -53,8 +53,9 @@ double Planner::RandomReal(const OpInfo& info, std::string_view name) {
   if (name == "mask_value") return some({-kInfinity, -8});
   const bool positive = name == "epsilon" || name == "width";
   // What a condition asks for, and what it excludes.
-  if (!asked_.empty() && Chance(0.2)) {
-    const double asked = asked_[static_cast<size_t>(Pick(0, static_cast<int>(asked_.size()) - 1))];
+  if (!facts_.asked.empty() && Chance(0.2)) {
+    const std::vector<double>& list = facts_.asked;
+    const double asked = list[static_cast<size_t>(Pick(0, static_cast<int>(list.size()) - 1))];
     const double number = positive ? asked * some({0.5, 1, 2}) : asked + some({-1, -0.25, 0, 1});
     if (!positive || number > 0) return number;
   }

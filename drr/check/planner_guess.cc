@@ -56,7 +56,7 @@ bool Planner::GuessOperands(uint16_t n, const Shape& shape) {
   for (size_t g = 0; g < node.operands.size(); ++g) {
     segments.push_back(0);
     for (size_t i = 0; i < node.operands[g].size(); ++i) {
-      if (absent_[n][g][i]) continue;
+      if (IsAbsent(absent_, n, g, i)) continue;
       const Edge& edge = node.operands[g][i];
       Guess guess = {&edge, TypeFor(groups[g].constraint, context_, random_()), {}, false};
       if (guess.dtype == DType::kInvalid) {

@@ -24,7 +24,8 @@ Edge Planner::Through(Edge edge) const {
 
 const Edge* Planner::Operand(uint16_t n, size_t group) const {
   const Node& node = rule_.nodes[n];
-  if (group >= node.operands.size() || node.operands[group].empty() || absent_[n][group][0])
+  if (group >= node.operands.size() || node.operands[group].empty() ||
+      IsAbsent(absent_, n, group, 0))
     return nullptr;
   return &node.operands[group][0];
 }
@@ -32,19 +33,21 @@ const Edge* Planner::Operand(uint16_t n, size_t group) const {
 bool IsReduction(std::string_view op) { return op.starts_with("ten.reduce_"); }
 
 int Planner::KnownRank(const Edge& edge) {
-  std::map<uint16_t, int> found;
+  Ranks found;
   return KnownRank(edge, found);
 }
 
-int Planner::KnownRank(const Edge& unresolved, std::map<uint16_t, int>& found) {
+int Planner::KnownRank(const Edge& unresolved, Ranks& found) {
   const Edge edge = Through(unresolved);
-  if (const auto it = found.find(edge.node); it != found.end()) return it->second;
+  const auto it = std::find_if(found.begin(), found.end(),
+                               [&](const auto& known) { return known.first == edge.node; });
+  if (it != found.end()) return it->second;
   const int rank = FindRank(edge, found);
-  found.emplace(edge.node, rank);
+  found.emplace_back(edge.node, rank);
   return rank;
 }
 
-int Planner::FindRank(const Edge& edge, std::map<uint16_t, int>& found) {
+int Planner::FindRank(const Edge& edge, Ranks& found) {
   if (auto it = shapes_.find(edge.node); it != shapes_.end())
     return static_cast<int>(it->second.size());
   if (auto it = rank_hints_.find(edge.node); it != rank_hints_.end()) return it->second;

@@ -66,33 +66,35 @@ std::string InputsText(const std::vector<Attribute>& arguments) {
 absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& arguments,
                              Evaluator& evaluator) {
   Block& block = function->region().front();
-  absl::flat_hash_map<ValueImpl*, Attribute> values;
-  absl::flat_hash_map<ValueImpl*, bool> constant;
+  struct Known {
+    Attribute value;
+    bool constant = false;
+  };
+  absl::flat_hash_map<ValueImpl*, Known> values;
   for (size_t i = 0; i < arguments.size(); ++i)
-    values[block.argument(static_cast<unsigned>(i)).impl()] = arguments[i];
+    values[block.argument(static_cast<unsigned>(i)).impl()].value = arguments[i];
   Run run;
   for (Operation& op : block) {
     std::vector<Attribute> operands;
+    operands.reserve(op.num_operands());
     bool all_constant = true;
     for (OpOperand& operand : op.operands()) {
-      operands.push_back(values[operand.get().impl()]);
-      all_constant &= constant[operand.get().impl()];
+      const Known& known = values[operand.get().impl()];
+      operands.push_back(known.value);
+      all_constant &= known.constant;
     }
     if (op.Has(Trait::kTerminator)) {
       run.results = std::move(operands);
       break;
     }
     if (op.Has(Trait::kConstantLike)) {
-      values[op.result().impl()] = ConstantValueOf(&op);
-      constant[op.result().impl()] = true;
+      values[op.result().impl()] = {ConstantValueOf(&op), true};
       run.constants.push_back(ConstantValueOf(&op));
       continue;
     }
     TENON_ASSIGN_OR_RETURN(std::vector<Attribute> made, evaluator.Evaluate(op, operands));
-    for (unsigned r = 0; r < op.num_results(); ++r) {
-      values[op.result(r).impl()] = made[r];
-      constant[op.result(r).impl()] = all_constant;
-    }
+    for (unsigned r = 0; r < op.num_results(); ++r)
+      values[op.result(r).impl()] = {made[r], all_constant};
     run.computed.push_back({&op, std::move(operands), std::move(made)});
     run.is_constant.push_back(all_constant);
   }

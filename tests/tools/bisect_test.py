@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import command_line
+
 BIN = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else 'build/bin'
 MODELS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'models')
 # Each is wrong by more than rounding, and is found at the first node that it takes.
@@ -51,32 +53,33 @@ class BisectTest(unittest.TestCase):
     return self.path('wrong.drr')
 
   def test_finds_planted_rules(self):
-    for name, (folder, match, replace, lowers, op) in RULES.items():
-      for check in (True, False):
-        with self.subTest(name, check=check):
-          rules = self.rules(f'rule {name} {{\n  match {match}\n  replace {replace}\n  {lowers}\n}}\n')
-          small = self.path('small')
-          inputs = [f'--check={data(folder)}'] if check else []
-          status, out, err = run('ir-bisect', model(folder), *inputs, f'--rules={rules}', '-o', small,
-                                 '--json=' + self.path('r.json'))
-          self.assertEqual(status, 1, err)
-          with open(self.path('r.json'), encoding='utf-8') as file:
-            report = json.load(file)
-          self.assertEqual((report['kind'], report['name'], report['function']), ('rule', name, 'main'))
-          self.assertEqual(report['place'], f'{rules}:1')
-          self.assertTrue(report['op'].startswith(op), report['op'])
-          self.assertLessEqual(report['runs'], math.ceil(math.log2(report['steps'])) + 1)
-          self.assertIn(f'found in {report["runs"]} runs\n', out)
-          self.assertTrue(report['reduced'])
-          self.assertEqual(report['ops'], 1)
-          # The reduced program shows the difference by itself.
-          status, _, err = run('ir-opt', f'{small}/before.mlir', f'--pass-pipeline={report["pass"]}', f'--rules={rules}',
-                               '--verify-semantics')
-          self.assertEqual(status, 1, err)
-          self.assertIn(f'first by rule {name}', err)
-          # So do the two programs.
-          for program, status in (('before', 0), ('after', 1)):
-            self.assertEqual(run('ir-run', f'{small}/{program}.mlir', '-O0', f'--check={small}', '--runs=1')[0], status)
+    cases = [(name, check) for name in RULES for check in (True, False)]
+    for name, check in command_line.share(cases, 'planted rules'):
+      folder, match, replace, lowers, op = RULES[name]
+      with self.subTest(name, check=check):
+        rules = self.rules(f'rule {name} {{\n  match {match}\n  replace {replace}\n  {lowers}\n}}\n')
+        small = self.path('small')
+        inputs = [f'--check={data(folder)}'] if check else []
+        status, out, err = run('ir-bisect', model(folder), *inputs, f'--rules={rules}', '-o', small,
+                               '--json=' + self.path('r.json'))
+        self.assertEqual(status, 1, err)
+        with open(self.path('r.json'), encoding='utf-8') as file:
+          report = json.load(file)
+        self.assertEqual((report['kind'], report['name'], report['function']), ('rule', name, 'main'))
+        self.assertEqual(report['place'], f'{rules}:1')
+        self.assertTrue(report['op'].startswith(op), report['op'])
+        self.assertLessEqual(report['runs'], math.ceil(math.log2(report['steps'])) + 1)
+        self.assertIn(f'found in {report["runs"]} runs\n', out)
+        self.assertTrue(report['reduced'])
+        self.assertEqual(report['ops'], 1)
+        # The reduced program shows the difference by itself.
+        status, _, err = run('ir-opt', f'{small}/before.mlir', f'--pass-pipeline={report["pass"]}', f'--rules={rules}',
+                             '--verify-semantics')
+        self.assertEqual(status, 1, err)
+        self.assertIn(f'first by rule {name}', err)
+        # So do the two programs.
+        for program, status in (('before', 0), ('after', 1)):
+          self.assertEqual(run('ir-run', f'{small}/{program}.mlir', '-O0', f'--check={small}', '--runs=1')[0], status)
 
   def test_the_step_is_that_of_the_limit(self):
     rules = self.rules('rule gelu-by-tanh {\n  match gelu(x)\n  replace gelu(x) {approximate = "tanh"}\n  lowers "erf"\n}\n')

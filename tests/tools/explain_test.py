@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+import command_line
+
 IR_OPT = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else 'ir-opt'
 MODELS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'models')
 BERT, LLAMA = 'bert.eager.ts17', 'llama_past.sdpa.ts17'
@@ -235,7 +237,7 @@ class ExplainTest(unittest.TestCase):
   def check(self, model, cases):
     path = os.path.join(MODELS, model, 'model.onnx')
     text = subprocess.run([IR_OPT, path, '--print-locations'], check=True, capture_output=True).stdout.decode()
-    for what, plant, query, expected in cases:
+    for what, plant, query, expected in command_line.share(cases, f'near misses in {model}'):
       with self.subTest(what):
         result = subprocess.run([IR_OPT, '-', '-O2', '--explain=' + query], input=plant(text).encode(),
                                 capture_output=True, check=False, timeout=120)

@@ -1,5 +1,5 @@
 """Every option of every program, over every model: none ends by a signal. Usage: option_matrix_test.py FOLDER_OF_PROGRAMS [--full]
-[--sample=N] [--node-suite=FOLDER]. Options come from --help, rules from --list-rules. Without --full, each option runs at least once, and the
+[--sample=N] [--smallest=N] [--node-suite=FOLDER]. Options come from --help, rules from --list-rules. Without --full, each option runs at least once, and the
 rest is sampled; the sample is the same in each run."""
 
 import argparse
@@ -67,12 +67,17 @@ def main():
   parser.add_argument('programs')
   parser.add_argument('--full', action='store_true')
   parser.add_argument('--sample', type=int, default=900, help='lines in all')
+  parser.add_argument('--smallest', type=int, default=0, help='only so many models, the smallest ones (all by default)')
   parser.add_argument('--no-rule-check', action='store_true', help='without --check-rules of all rules, which takes sanitized programs minutes')
   parser.add_argument('--node-suite', default='', help="ONNX's node tests, instead of tests/models")
   options = parser.parse_args()
   models = command_line.models() if not options.node_suite else {
       name: os.path.join(options.node_suite, name, 'model.onnx') for name in sorted(os.listdir(options.node_suite))
       if os.path.exists(os.path.join(options.node_suite, name, 'model.onnx'))}
+  if options.smallest > 0 and len(models) > options.smallest:
+    chosen = sorted(models, key=lambda name: os.path.getsize(models[name]))[:options.smallest]
+    print(f'skipped {len(models) - len(chosen)} of {len(models)} models: left out by --smallest', flush=True)
+    models = {name: models[name] for name in sorted(chosen)}
   if not models:
     sys.exit('no models')
   failed = ran = 0
