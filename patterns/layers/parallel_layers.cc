@@ -31,11 +31,10 @@ Rule Parallel(const Form& form, const char* file = __builtin_FILE(), int line = 
   Val residual("residual"), scale("norm_scale"), bias("norm_bias"), out_scale("out_scale"),
       out_bias("out_bias");
   Val wu("wu"), wg("wg"), wd("wd"), bu("bu"), bg("bg"), bd("bd");
-  Attr<int64_t> axis("axis"), own_axis("own_axis");
-  Val own_norm =
-      form.layer
-          ? LayerNorm(residual, Maybe(scale), Maybe(bias), {.axis = own_axis, .epsilon = a.epsilon})
-          : RmsNorm(residual, Maybe(scale), {.axis = own_axis, .epsilon = a.epsilon});
+  Attr<int64_t> axis("axis");
+  Val own_norm = form.layer ? LayerNorm(residual, Maybe(scale), Maybe(bias),
+                                        {.axis = axis, .epsilon = a.epsilon})
+                            : RmsNorm(residual, Maybe(scale), {.axis = axis, .epsilon = a.epsilon});
   const Val rows = form.own ? own_norm : v.x;
   Val gated = fused::Gated(m.Of(rows, wg, bg), m.Of(rows, wu, bu),
                            {.activation = a.activation, .alpha = a.alpha, .beta = a.beta});
@@ -64,14 +63,11 @@ Rule Parallel(const Form& form, const char* file = __builtin_FILE(), int line = 
   Condition outside;
   for (const Val& val : {half.attention, half.q, half.k, half.values, inner})
     outside = outside && !(Term(residual) == Term(val));
-  const auto of_last = [](const Attr<int64_t>& which, const Val& of) {
-    return If("the last axis is normalized", which == RankOf(of) - 1);
-  };
-  Condition fits = half.Fits() && of_last(axis, norm) && Rank(out_scale, 1) &&
-                   SameShape(sum, norm) && SameShape(residual, norm) &&
+  Condition fits = half.Fits() && If("the last axis is normalized", axis == RankOf(norm) - 1) &&
+                   Rank(out_scale, 1) && SameShape(sum, norm) && SameShape(residual, norm) &&
                    If("the residual comes from outside", outside);
   if (form.layer) fits = fits && Rank(out_bias, 1);
-  if (form.own) fits = fits && of_last(own_axis, rows) && Rank(scale, 1);
+  if (form.own) fits = fits && Rank(scale, 1);
   if (form.own && form.layer) fits = fits && Rank(bias, 1);
   return Rule(form.Name(), file, line)
       .Summary(form.own ? "both halves of a layer, each with a norm of its own, beside each other"

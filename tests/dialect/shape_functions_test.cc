@@ -450,9 +450,9 @@ TEST_F(ShapeFunctions, LinearsInARow) {
   EXPECT_EQ(Infer("fused.linear_chain", {"BxSx8xf32", "2xf32", "8x4xf32", "4x2xf32"},
                   {{"biased", "false"}}, {1, 1, 2}),
             "BxSx2xf32");
-  EXPECT_EQ(Infer("fused.linear_chain", {"BxSx8xf32", "3xf32", "8x4xf32", "4x2xf32"},
+  EXPECT_EQ(Infer("fused.linear_chain", {"2x8xf32", "3xf32", "8x4xf32", "4x2xf32"},
                   {{"biased", "false"}}, {1, 1, 2}),
-            "fused.linear_chain: residual must broadcast");
+            "fused.linear_chain: residual of shape [3] must broadcast to [2, 2]");
   EXPECT_EQ(Infer("fused.linear_norm", {"BxSx8xf32", "8x4xf32", "4xf32"}, {}, {1, 1, 0, 0, 1, 0}),
             "BxSx4xf32; BxSx4xf32");
   EXPECT_EQ(Infer("fused.norm_linear", {"BxSx8xf32", "8x4xf32", "8xf32", "8xf32"},
