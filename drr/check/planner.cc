@@ -239,7 +239,7 @@ bool Planner::ApplyHints() {
 bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan,
                    std::string* why) {
   ChooseAlternatives(forced_node, forced_alternative);
-  bool fits = ApplyLets() && ApplyHints();
+  bool fits = ApplyLets() && ApplyHints() && ApplyOnes();
   for (const Edge& root : rule_.roots) {
     if (!fits) break;
     int rank = KnownRank(root);

@@ -3,6 +3,7 @@
 #define TENON_DRR_CHECK_PLANNER_H_
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory_resource>
 #include <optional>
@@ -81,6 +82,7 @@ class Planner {
   bool ExpandOperand(uint16_t n, const Shape& shape);
   bool PadOperands(uint16_t n, const Shape& shape);
   bool SliceOperand(uint16_t n, const Shape& shape);
+  void DrawBounds(uint16_t n, size_t axes);  // starts and ends of a slice that are variables
   bool HalfOperand(uint16_t n, const Shape& shape);
   bool ConcatOperands(uint16_t n, const Shape& shape);
   bool SplitOperand(uint16_t n, int result, const Shape& shape);
@@ -214,6 +216,12 @@ class Planner {
   AttrValue RandomAttr(const OpInfo& info, const AttrDef& def, int rank);
   // The value of a variable; draws one as the first attribute that it stands for is drawn.
   AttrValue ValueOfVariable(uint16_t variable, int rank);
+  // A drawn value that fulfils the conditions on this variable and on those drawn before it, or the
+  // first one drawn if many tries find none; planner_conditions.cc.
+  AttrValue Draw(uint16_t variable, const std::function<AttrValue()>& draw);
+  bool FulfilsConditions(uint16_t variable, const AttrValue& value) const;
+  // A value of the kind of `drawn` near those that conditions ask for.
+  AttrValue NearConditions(const AttrValue& drawn);
   // Returns the value of a computed attribute. Draws variables that are still open, and notes why
   // if there is no value.
   AttrValue Compute(const AttrCode& code, int rank);
@@ -226,6 +234,8 @@ class Planner {
 
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
+  // The same for `shape(x) == {1..., N}`, which comes behind them.
+  bool ApplyOnes();
   // Gives attribute variables the literals that the chosen alternatives bind them to.
   bool ApplyLets();
   void HintOneOf(const ConditionCode& condition);

@@ -145,16 +145,19 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
 }
 
 AttrValue Planner::ValueOfVariable(uint16_t variable, int rank) {
-  const auto [it, inserted] = attrs_.emplace(variable, AttrValue());
-  if (!inserted) return it->second;
-  for (const Node& node : rule_.nodes) {
-    if (!node.in_source) continue;
-    for (const AttrCode& code : node.attrs) {
-      if (code.kind == AttrCode::Kind::kVariable && code.variable == variable)
-        return it->second = RandomAttr(*node.info, node.info->def().attrs[code.slot], rank);
+  const auto known = attrs_.find(variable);
+  if (known != attrs_.end()) return known->second;
+  const auto draw = [&]() -> AttrValue {
+    for (const Node& node : rule_.nodes) {
+      if (!node.in_source) continue;
+      for (const AttrCode& code : node.attrs) {
+        if (code.kind == AttrCode::Kind::kVariable && code.variable == variable)
+          return RandomAttr(*node.info, node.info->def().attrs[code.slot], rank);
+      }
     }
-  }
-  return it->second = RandomNumber();
+    return RandomNumber();
+  };
+  return attrs_[variable] = Draw(variable, draw);
 }
 
 AttrValue Planner::Compute(const AttrCode& code, int rank) {
@@ -221,9 +224,10 @@ AttrValue Planner::ReadCode(const AttrCode& code, const OpInfo& info, int slot, 
     case AttrCode::Kind::kVariable: {
       auto it = attrs_.find(code.variable);
       if (it != attrs_.end()) return it->second;
-      AttrValue value = slot < 0
-                            ? AttrValue(RandomNumber())
-                            : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
+      AttrValue value = Draw(code.variable, [&] {
+        return slot < 0 ? AttrValue(RandomNumber())
+                        : RandomAttr(info, info.def().attrs[static_cast<size_t>(slot)], rank);
+      });
       attrs_[code.variable] = value;
       return value;
     }

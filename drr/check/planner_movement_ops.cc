@@ -111,6 +111,22 @@ bool Planner::PadOperands(uint16_t n, const Shape& shape) {
 
 // Slices by numbers: how long a result is follows from how long the operand is, not the other way
 // round.
+void Planner::DrawBounds(uint16_t n, size_t axes) {
+  const Node& node = rule_.nodes[n];
+  for (const AttrCode& code : node.attrs) {
+    const std::string_view name = node.info->slot_name(code.slot).str();
+    const bool starts = name == "starts";
+    if ((!starts && name != "ends") || code.kind != AttrCode::Kind::kVariable ||
+        attrs_.count(code.variable) > 0)
+      continue;
+    attrs_[code.variable] = Draw(code.variable, [&] {
+      I64s bounds;
+      for (size_t i = 0; i < axes; ++i) bounds.push_back(starts ? Pick(0, 2) : Pick(1, 5));
+      return AttrValue(bounds);
+    });
+  }
+}
+
 bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
   const std::vector<AttrCode>& codes = rule_.nodes[n].attrs;
   const bool open = std::all_of(codes.begin(), codes.end(), [](const AttrCode& code) {
@@ -118,8 +134,9 @@ bool Planner::SliceOperand(uint16_t n, const Shape& shape) {
   });
   if (open) return HalfOperand(n, shape);
   const int rank = static_cast<int>(shape.size());
-  AttrValue axes = AttrOf(n, "axes", rank), steps = AttrOf(n, "steps", rank),
-            starts = AttrOf(n, "starts", rank), ends = AttrOf(n, "ends", rank);
+  const AttrValue axes = AttrOf(n, "axes", rank), steps = AttrOf(n, "steps", rank);
+  if (const I64s* axis = std::get_if<I64s>(&axes)) DrawBounds(n, axis->size());
+  const AttrValue starts = AttrOf(n, "starts", rank), ends = AttrOf(n, "ends", rank);
   const I64s *axis = std::get_if<I64s>(&axes), *step = std::get_if<I64s>(&steps),
              *start = std::get_if<I64s>(&starts), *end = std::get_if<I64s>(&ends);
   if (axis == nullptr || step == nullptr || start == nullptr || axis->size() != step->size() ||

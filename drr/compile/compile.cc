@@ -69,6 +69,7 @@ absl::StatusOr<std::vector<ArgCode>> Compiler::AddArgs(const std::vector<ArgRef>
 absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type,
                                            std::string_view name, bool in_source,
                                            std::string_view where) {
+  TENON_RETURN_IF_ERROR(CheckKind(*attr, type, name, in_source, where));
   AttrCode code;
   code.type = type;
   code.source = attr.get();
@@ -76,8 +77,8 @@ absl::StatusOr<AttrCode> Compiler::AddAttr(const AttrRef& attr, AttrType type,
     case AttrNode::Kind::kAny:
       if (!in_source)
         return Error(fmt::format(
-            "{}: '{}' is kAny in the result (expected a value, or a variable that the match binds)",
-            where, name));
+            "{}: '{}' is {} in the result (expected a value, or a variable that the match binds)",
+            where, name, rule_.in_text() ? "'any'" : "kAny"));
       code.kind = AttrCode::Kind::kAny;
       return code;
     case AttrNode::Kind::kVariable:
@@ -139,18 +140,18 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
       // In the pattern of an Each, the list stands for one item.
       if (out_.nodes[edge.node].kind == ValNode::Kind::kEach && !in_each_ &&
           def.operands[g].arity != Arity::kVariadic) {
-        return Error(fmt::format("{}: Each at operand '{}', which is not variadic", node.op,
-                                 def.operands[g].name));
+        return Error(fmt::format("{}: {} at operand '{}', which is not variadic", node.op,
+                                 rule_.in_text() ? "'each'" : "Each", def.operands[g].name));
       }
       if (operand.maybe && def.operands[g].arity == Arity::kSingle) {
-        return Error(fmt::format("{}: Maybe at operand '{}', which is not optional", node.op,
-                                 def.operands[g].name));
+        return Error(fmt::format("{}: {} at operand '{}', which is not optional", node.op,
+                                 rule_.in_text() ? "'maybe'" : "Maybe", def.operands[g].name));
       }
       if (operand.maybe && !in_source)
         return Error(
-            fmt::format("{}: Maybe in the result (expected the value alone: it is absent "
+            fmt::format("{}: {} in the result (expected the value alone: it is absent "
                         "where the match has none)",
-                        node.op));
+                        node.op, rule_.in_text() ? "'maybe'" : "Maybe"));
       edge.maybe = operand.maybe;
       edges.push_back(edge);
     }
@@ -318,6 +319,10 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   if (node->kind == ValNode::Kind::kLet) {
     code.let_variable = AttrVariable(node->let_variable);
     bound_attrs_.insert(code.let_variable);
+    attr_kinds_[node->let_variable.get()] |= KindsOf(*node->let_value, [&](const AttrNode& attr) {
+      const auto known = attr_kinds_.find(&attr);
+      return known != attr_kinds_.end() ? known->second : kAllKinds;
+    });
     AttrType type = AttrType::kAny;
     if (node->let_value->kind == AttrNode::Kind::kLiteral) {
       code.let_value.kind = AttrCode::Kind::kLiteral;

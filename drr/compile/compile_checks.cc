@@ -146,9 +146,9 @@ absl::Status Compiler::CheckVariables() {
           fmt::format("attribute variable '{}' is not bound by the match", out_.attr_names[v]));
     }
     if (!used_attrs_.count(v)) {
-      return Error(fmt::format(
-          "attribute variable '{}' is not used; kAny (in text: any) says that any value will do",
-          out_.attr_names[v]));
+      return Error(
+          fmt::format("attribute variable '{}' is not used (expected {} where any value will do)",
+                      out_.attr_names[v], rule_.in_text() ? "'any'" : "kAny"));
     }
   }
   for (uint16_t v : used_dims_) {
@@ -225,8 +225,9 @@ absl::Status Compiler::CheckCost() {
     made += node.kind == ValNode::Kind::kOp ? 1 : 0;
     if (node.mapped && rule_.lowers().kind == Measure::Kind::kNone) {
       return Error(
-          "the result has operations for each item of a list: so that rewriting ends, say with "
-          "Lowers (in text: lowers) what each rewrite makes smaller");
+          fmt::format("the result has operations for each item of a list: so that rewriting ends, "
+                      "say with {} what each rewrite makes smaller",
+                      rule_.in_text() ? "'lowers'" : "Lowers()"));
     }
   }
   if (made >= least && rule_.lowers().kind == Measure::Kind::kNone) {

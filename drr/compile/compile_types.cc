@@ -1,4 +1,4 @@
-// Element types that no program has.
+// Kinds and element types that no program has.
 #include <optional>
 #include <utility>
 
@@ -45,6 +45,22 @@ struct Compiler::ElementTypes {
     return true;
   }
 };
+
+absl::Status Compiler::CheckKind(const AttrNode& attr, AttrType type, std::string_view name,
+                                 bool in_source, std::string_view where) {
+  if (attr.kind == AttrNode::Kind::kAny || attr.kind == AttrNode::Kind::kLiteral)
+    return absl::OkStatus();
+  const bool binds = in_source && attr.kind == AttrNode::Kind::kVariable;
+  if (binds && attr_kinds_.emplace(&attr, KindsHeldBy(type)).second) return absl::OkStatus();
+  const Kinds taken = KindsTakenBy(type);
+  const Kinds given = KindsOf(attr, [&](const AttrNode& variable) {
+    const auto known = attr_kinds_.find(&variable);
+    return known != attr_kinds_.end() ? known->second : kAllKinds;
+  });
+  if ((given & taken) != 0) return absl::OkStatus();
+  return Error(fmt::format("{}: '{}' is {} (expected {}, got {})", where, name, ToString(attr),
+                           NameOfKinds(KindsHeldBy(type)), NameOfKinds(given)));
+}
 
 absl::Status Compiler::CheckElementTypes(const Bound& always) {
   std::map<ValueAt, ElementTypes> all;

@@ -11,6 +11,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "drr/compile/compiled.h"
+#include "drr/rule/term_kinds.h"
 #include "fmt/format.h"
 
 namespace tenon::drr {
@@ -75,6 +76,10 @@ class Compiler {
   absl::Status AddMapped(const ValNode& node, bool in_source, Node& code);
   absl::StatusOr<AttrCode> AddAttr(const AttrRef& attr, AttrType type, std::string_view name,
                                    bool in_source, std::string_view where);
+  // Refuses a value that is of no kind which the attribute takes; notes the kind of a variable that
+  // the match binds.
+  absl::Status CheckKind(const AttrNode& attr, AttrType type, std::string_view name, bool in_source,
+                         std::string_view where);
   absl::StatusOr<std::vector<ArgCode>> AddArgs(const std::vector<ArgRef>& args);
   uint16_t AddDim(const DimRef& dim, bool in_source);
   void AddLeads(Node& code) const;
@@ -102,6 +107,7 @@ class Compiler {
   CompiledRule out_;
   std::map<const ValNode*, uint16_t> node_index_;
   std::map<const AttrNode*, uint16_t> attr_index_;
+  std::map<const AttrNode*, Kinds> attr_kinds_;  // of the variables that are bound so far
   std::map<const DimNode*, uint16_t> dim_index_, dim_variables_;
   std::set<uint16_t> bound_attrs_, used_attrs_, bound_dims_, used_dims_, used_nodes_;
   std::vector<int> mentions_;

@@ -118,11 +118,19 @@ bool Matcher::MatchAttr(const AttrCode& code, Operation* op, Causes causes) {
           {code.dims[0], DimExpr::Constant(*context_, actual.int_value()), op, {}, {}, causes});
       return true;
     case AttrCode::Kind::kDims: {
-      if (!actual || actual.dims().size() != code.dims.size()) {
+      // The integers of a list are dimensions too.
+      const bool integers = actual && actual.kind() == Attribute::Kind::kDenseArray &&
+                            !tenon::IsFloat(actual.type().dtype());
+      const bool dims = actual && actual.kind() == Attribute::Kind::kDims;
+      const size_t size = integers ? actual.ints().size() : dims ? actual.dims().size() : 0;
+      if ((!integers && !dims) || size != code.dims.size()) {
         return Fail(op, [&] { return differs(fmt::format("{} dimensions", code.dims.size())); });
       }
-      for (size_t i = 0; i < code.dims.size(); ++i)
-        equations_.push_back({code.dims[i], actual.dims()[i], op, {}, {}, causes});
+      for (size_t i = 0; i < size; ++i) {
+        const DimExpr extent =
+            dims ? actual.dims()[i] : DimExpr::Constant(*context_, actual.ints()[i]);
+        equations_.push_back({code.dims[i], extent, op, {}, {}, causes});
+      }
       return true;
     }
   }

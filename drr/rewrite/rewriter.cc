@@ -16,6 +16,7 @@
 #include "ir/core/builder.h"
 #include "ir/core/defined_dims.h"
 #include "ir/core/dims/dim_expr_rewrite.h"
+#include "ir/core/verify/op_checks.h"
 #include "ir/core/verify/verifier.h"
 
 namespace tenon::drr {
@@ -134,13 +135,17 @@ Location Application::FusedLocation() const {
   return Location::Fused(placement_.before()->context(), parts);
 }
 
+// Null with the reason in error_ if there is no such constant.
 Value Application::BuildSplat(const Node& node, DType dtype) {
   std::optional<AttrValue> value = match_.Evaluate(node.splat, 0, &error_);
   Context& context = placement_.before()->context();
   const OpInfo* info = context.FindOp("core.constant");
-  if (!value || info == nullptr) return Value();
-  Attribute number = ToAttribute(context, AttrType::kF64, *value);
-  if (!number) return Value();
+  const Attribute number = value ? ToAttribute(context, AttrType::kF64, *value) : Attribute();
+  if (!number || info == nullptr) {
+    if (error_.empty())
+      error_ = fmt::format("a constant cannot be {}", value ? ToString(*value) : "without a value");
+    return Value();
+  }
   if (match_.IsComputed(node.splat)) {
     error_ = WhyNotHeld(dtype, number.float_value(), match_.NumbersRead(node.splat));
     if (!error_.empty()) return Value();
@@ -191,6 +196,20 @@ std::string Application::AddEach(const Edge& edge, absl::InlinedVector<Value, 6>
   return "";
 }
 
+// Why a value is none of the attribute that an operation gets from it; empty if it is one.
+std::string WhyNoAttribute(const Node& node, const AttrCode& code, const AttrValue& value,
+                           Attribute made) {
+  const AttrDef& def = node.info->def().attrs[code.slot];
+  if (made) return CheckAttribute(def, made);
+  // To be absent is a value of an attribute that has no default.
+  const bool is_absent = code.type == AttrType::kUnit
+                             ? std::holds_alternative<bool>(value)
+                             : std::holds_alternative<std::monostate>(value);
+  if (is_absent && !node.info->default_value(code.slot)) return "";
+  return fmt::format("attribute '{}' of {} cannot be {}", def.name, node.info->name(),
+                     ToString(value));
+}
+
 std::string Application::BuildOp(uint16_t n) {
   const Node& node = rule_.nodes[n];
   Context& context = placement_.before()->context();
@@ -230,6 +249,10 @@ std::string Application::BuildOp(uint16_t n) {
     std::optional<AttrValue> value = match_.Evaluate(code, rank, &error_);
     if (!value) return error_.empty() ? "an attribute has no value" : error_;
     slots[code.slot] = ToAttribute(context, code.type, *value);
+    if (code.kind != AttrCode::Kind::kLiteral) {
+      if (std::string why = WhyNoAttribute(node, code, *value, slots[code.slot]); !why.empty())
+        return why;
+    }
     const double* number = std::get_if<double>(&*value);
     if (number != nullptr && code.type == AttrType::kF32 && match_.IsComputed(code)) {
       std::string why = WhyNotHeld(DType::kF32, *number, match_.NumbersRead(code));

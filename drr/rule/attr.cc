@@ -1,7 +1,9 @@
 #include "drr/rule/attr.h"
 
 #include <cmath>
+#include <optional>
 
+#include "drr/rule/term_values.h"
 #include "fmt/format.h"
 
 namespace tenon::drr {
@@ -133,6 +135,20 @@ double ToNumber(const BoundArg& arg) {
   return arg.number;
 }
 
+namespace {
+
+// The extents as integers; nullopt if one is a symbol.
+std::optional<I64s> WholesOf(const Dims& dims) {
+  I64s integers;
+  for (DimExpr dim : dims) {
+    if (!dim || !dim.is_constant()) return std::nullopt;
+    integers.push_back(dim.constant());
+  }
+  return integers;
+}
+
+}  // namespace
+
 Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value) {
   const double* real = std::get_if<double>(&value);
   const int64_t* integer = std::get_if<int64_t>(&value);
@@ -148,6 +164,10 @@ Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value) {
       return Attribute::Bool(context, *flag);
     }
     case AttrType::kI64:
+      if (real != nullptr) {
+        const std::optional<int64_t> whole = WholeOf(*real);
+        return whole ? Attribute::I64(context, *whole) : Attribute();
+      }
       return integer != nullptr ? Attribute::I64(context, *integer) : Attribute();
     case AttrType::kF32:
     case AttrType::kF64: {
@@ -161,9 +181,14 @@ Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value) {
     case AttrType::kSymbol:
       return text != nullptr ? Attribute::SymbolRef(context, *text) : Attribute();
     case AttrType::kI64s:
+      if (const Dims* dims = std::get_if<Dims>(&value)) {
+        const std::optional<I64s> integers = WholesOf(*dims);
+        return integers ? Attribute::I64s(context, *integers) : Attribute();
+      }
       return ints != nullptr ? Attribute::I64s(context, *ints) : Attribute();
     case AttrType::kF32s: {
       const F32s* floats = std::get_if<F32s>(&value);
+      if (ints != nullptr) return Attribute::F32s(context, F32s(ints->begin(), ints->end()));
       return floats != nullptr ? Attribute::F32s(context, *floats) : Attribute();
     }
     case AttrType::kDims: {
@@ -173,13 +198,13 @@ Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value) {
       for (int64_t i : *ints) dims.push_back(DimExpr::Constant(context, i));
       return Attribute::Dims(context, dims);
     }
-    case AttrType::kType: {
+    case AttrType::kType:
+    case AttrType::kTypeAttr: {
       const DType* dtype = std::get_if<DType>(&value);
       return dtype != nullptr ? Attribute::TypeAttr(context, Type::Scalar(context, *dtype))
                               : Attribute();
     }
     case AttrType::kAny:
-    case AttrType::kTypeAttr:
     case AttrType::kElements:
       return {};
   }

@@ -112,7 +112,7 @@ AttrValue ToAttrValue(const BoundArg& arg);
 AttrValue ToAttrValue(Attribute attr);
 // Returns integers, floats and bools as a number, and NaN for all else.
 double ToNumber(const BoundArg& arg);
-// Returns an attribute of kind `type`. Null if the value does not fit the kind.
+// Returns an attribute of kind `type`; null if the value does not fit. Whole numbers fit integers.
 Attribute ToAttribute(Context& context, AttrType type, const AttrValue& value);
 std::string ToString(const AttrValue& value);  // text notation: "{0, 1}", "none"
 

@@ -131,6 +131,12 @@ AttrValue SimpleExtent(DimExpr extent) {
   return extent;
 }
 
+std::optional<int64_t> WholeOf(double number) {
+  constexpr double kEnd = 0x1p63;
+  if (!(number >= -kEnd && number < kEnd) || std::trunc(number) != number) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+
 std::optional<std::vector<AttrValue>> ElementsOf(const TermValue& list) {
   std::vector<AttrValue> elements;
   if (const I64s* integers = std::get_if<I64s>(&list.data)) {

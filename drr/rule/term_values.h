@@ -12,6 +12,9 @@ namespace tenon::drr {
 // An extent as a value: a constant one is an integer.
 AttrValue SimpleExtent(DimExpr extent);
 
+// The integer that the number is; nullopt if it has a fraction, or is too large.
+std::optional<int64_t> WholeOf(double number);
+
 // The elements of a list of integers, numbers or extents; nullopt for all else.
 std::optional<std::vector<AttrValue>> ElementsOf(const TermValue& list);
 // The list of these elements; no value if they do not go together.

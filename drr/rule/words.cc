@@ -56,6 +56,12 @@ bool OneUseWord(Value x) { return x.has_one_use(); }
 // --------------------------------------------------------------------------------------
 
 double NumberWord(double x) { return x; }
+TermValue IntegerWord(const TermValue& x) {
+  if (std::holds_alternative<int64_t>(x.data)) return x;
+  const double* real = std::get_if<double>(&x.data);
+  const std::optional<int64_t> whole = real != nullptr ? WholeOf(*real) : std::nullopt;
+  return whole ? TermValue{*whole, {}} : TermValue();
+}
 TermValue AbsWord(const TermValue& x) {
   if (const int64_t* integer = std::get_if<int64_t>(&x.data))
     return *integer < 0 ? Combine(Arithmetic::kSubtract, {int64_t{0}, {}}, x) : x;
@@ -229,6 +235,7 @@ constexpr Word kWords[] = {
     MakeWord<&IsComputedFromConstants>("of_constants",
                                        "x is computed from constants alone, by few operations"),
     MakeWord<&NumberWord>("number", "the number as a float"),
+    MakeWord<&IntegerWord>("integer", "the number as an integer, if it has no fraction"),
     MakeWord<&AbsWord>("abs", "|a|"),
     MakeWord<&SqrtWord>("sqrt", "the square root"),
     MakeWord<&RsqrtWord>("rsqrt", "1 / sqrt(a)"),

@@ -141,7 +141,11 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
       TENON_ASSIGN_OR_RETURN(std::string name, Name("an attribute variable"));
       TENON_RETURN_IF_ERROR(Require("="));
       TENON_ASSIGN_OR_RETURN(AttrRef value, ParseAttr(AttrType::kAny));
-      inner = MakeLet(inner, AttrVariable(name), std::move(value));
+      const AttrRef variable = AttrVariable(name);
+      std::pair<AttrRef, Kinds>& kinds =
+          attr_kinds_.emplace(variable.get(), std::pair(variable, Kinds{0})).first->second;
+      kinds.second |= KindsIn(*value);  // alternatives may differ
+      inner = MakeLet(inner, variable, std::move(value));
     }
     TENON_RETURN_IF_ERROR(Require(")"));
     return inner;
@@ -227,7 +231,11 @@ absl::StatusOr<Rule> RuleTextParser::ParseLet(Rule rule) {
 
 absl::StatusOr<Rule> RuleTextParser::ParseRule() {
   rule_scope_ = Scope();
-  if (!Is("rule")) return Expected("'rule', 'pattern' or 'op'");
+  attr_kinds_.clear();
+  asked_vals_.clear();
+  asked_attrs_.clear();
+  asked_dims_.clear();
+  if (!Is("rule")) return ExpectedWord("'rule', 'pattern' or 'op'", {"rule", "pattern", "op"});
   Next();
   const int line = token_.line;
   TENON_ASSIGN_OR_RETURN(std::string name, Name("the name of the rule"));
@@ -260,12 +268,14 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
         TENON_ASSIGN_OR_RETURN(rule, Assuming(std::move(rule), Assumption::kNoOverflow));
         continue;
       }
-      if (!Take("coincide")) return Expected("'coincide' or 'overflow'");
+      if (!Take("coincide"))
+        return ExpectedWord("'coincide' or 'overflow'", {"coincide", "overflow"});
       TENON_ASSIGN_OR_RETURN(rule, Coinciding(std::move(rule)));
     } else if (Take("ignores")) {
       const bool infinity = Take("infinity");
       if (!infinity) {
-        if (!Take("sign")) return Expected("'infinity' or 'sign of zero'");
+        if (!Take("sign"))
+          return ExpectedWord("'infinity' or 'sign of zero'", {"infinity", "sign"});
         TENON_RETURN_IF_ERROR(Require("of"));
         TENON_RETURN_IF_ERROR(Require("zero"));
       }
@@ -280,7 +290,7 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       rule = std::move(rule).Benefit(benefit);
     } else if (Take("stage")) {
       const bool final = Is("final");
-      if (!final && !Is("fusion")) return Expected("'fusion' or 'final'");
+      if (!final && !Is("fusion")) return ExpectedWord("'fusion' or 'final'", {"fusion", "final"});
       Next();
       rule = std::move(rule).Stage(final ? RuleStage::kFinal : RuleStage::kFusion);
     } else if (Take("summary")) {
@@ -294,12 +304,14 @@ absl::StatusOr<Rule> RuleTextParser::ParseRule() {
       TENON_RETURN_IF_ERROR(Require("kernel"));
       rule = std::move(rule).RequireKernel();
     } else {
-      return Expected(
-          "let, match, where, keep, may, ignores, replace, benefit, stage, summary, lowers, "
-          "requires or "
-          "'}'");
+      return ExpectedWord(
+          "let, match, where, keep, may, ignores, replace, benefit, stage, summary, "
+          "lowers, requires or '}'",
+          {"let", "match", "where", "keep", "may", "ignores", "replace", "benefit", "stage",
+           "summary", "lowers", "requires"});
     }
   }
+  TENON_RETURN_IF_ERROR(CheckNames(rule));
   return rule;
 }
 

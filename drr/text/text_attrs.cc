@@ -1,4 +1,4 @@
-// Numbers and attributes in the text of rules.
+// Numbers, attributes and kinds in the text of rules.
 #include <charconv>
 
 #include "drr/text/text_parser.h"
@@ -49,7 +49,60 @@ absl::StatusOr<AttrRef> RuleTextParser::ParseAttr(AttrType type) {
   const Token at = token_;
   if (Take("any")) return MakeAnyAttr();
   TENON_ASSIGN_OR_RETURN(const Term term, ParseTerm());
-  return AsAttr(term, type, at);
+  TENON_ASSIGN_OR_RETURN(const AttrRef attr, AsAttr(term, type, at));
+  // A variable has the kind of its first use.
+  if (attr->kind == AttrNode::Kind::kVariable && type != AttrType::kAny &&
+      attr_kinds_.emplace(attr.get(), std::pair(attr, KindsHeldBy(type))).second)
+    return attr;
+  TENON_RETURN_IF_ERROR(CheckKind(KindsIn(*attr), type, at));
+  return attr;
+}
+
+absl::Status RuleTextParser::CheckKind(Kinds given, AttrType type, const Token& at) const {
+  if ((given & KindsTakenBy(type)) != 0) return absl::OkStatus();
+  return ErrorAt(
+      at, fmt::format("expected {}, got {}", NameOfKinds(KindsHeldBy(type)), NameOfKinds(given)));
+}
+
+absl::Status RuleTextParser::CheckOperands(std::string_view sign, const Term& a, const Token& at,
+                                           const Term& b, const Token& right_at) const {
+  const Kinds left = KindsIn(a);
+  if (sign == "in") {
+    for (const TermRef& element : b.node()->operands) {
+      const Kinds given = KindsIn(Term(element));
+      if (!MayBeEqual(left, given))
+        return ErrorAt(right_at, fmt::format("expected {} in the list, got {}", NameOfKinds(left),
+                                             NameOfKinds(given)));
+    }
+    return absl::OkStatus();
+  }
+  const Kinds right = KindsIn(b);
+  if (sign == "==" || sign == "!=") {
+    if (MayBeEqual(left, right)) return absl::OkStatus();
+    return ErrorAt(right_at,
+                   fmt::format("expected {}, got {}", NameOfKinds(left), NameOfKinds(right)));
+  }
+  const bool orders = sign.starts_with('<') || sign.starts_with('>');
+  const Kinds taken = orders ? kNumberKinds : kNumberKinds | kListKinds;
+  for (const auto& [kinds, place] : {std::pair(left, at), std::pair(right, right_at)}) {
+    if ((kinds & taken) != 0) continue;
+    const bool graph = kinds == kGraphKind;
+    return ErrorAt(place, fmt::format("expected a number, got {}{}", NameOfKinds(kinds),
+                                      graph ? " (its elements are known only of splat(…))" : ""));
+  }
+  return absl::OkStatus();
+}
+
+Kinds RuleTextParser::KindsIn(const AttrNode& attr) const {
+  return KindsOf(attr, [&](const AttrNode& variable) {
+    const auto known = attr_kinds_.find(&variable);
+    return known != attr_kinds_.end() ? known->second.second : kAllKinds;
+  });
+}
+
+Kinds RuleTextParser::KindsIn(const Term& term) const {
+  AttrNode attr{AttrNode::Kind::kCompute, "", {}, {}, {}, {}, term.node()};
+  return KindsIn(attr);
 }
 
 absl::StatusOr<AttrRef> RuleTextParser::AsAttr(const Term& term, AttrType type, const Token& at) {

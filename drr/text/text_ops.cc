@@ -149,7 +149,8 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
   TENON_RETURN_IF_ERROR(Require("->"));
   DeclaredShape shape = DeclaredShape::kElementwise;
   if (!Take("elementwise")) {
-    if (!Take("same_as")) return Expected("'elementwise' or 'same_as'");
+    if (!Take("same_as"))
+      return ExpectedWord("'elementwise' or 'same_as'", {"elementwise", "same_as"});
     shape = DeclaredShape::kSameAsFirst;
     TENON_RETURN_IF_ERROR(Require("("));
     const Token operand_at = token_;
@@ -170,6 +171,13 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
   if (token_.kind == Token::Kind::kString) {
     def.summary = std::string(token_.text);
     Next();
+  }
+  if (token_.kind == Token::Kind::kName && !Is("rule") && !Is("pattern") && !Is("op")) {
+    const std::vector<std::string> traits = TraitWords(~uint32_t{0});
+    std::vector<std::string> words = {"rule", "pattern", "op"};
+    words.insert(words.end(), traits.begin(), traits.end());
+    return ExpectedWord(fmt::format("{}, or the next rule, pattern or op", fmt::join(traits, ", ")),
+                        words);
   }
   const absl::Status status = DeclareOpOfShape(std::move(def), shape, context_);
   return status.ok() ? status : ErrorAt(at, std::string(status.message()));
@@ -246,7 +254,8 @@ absl::StatusOr<Measure> RuleTextParser::ParseMeasure() {
   if (Take("bytes")) return BytesComputed();
   measure.kind = Is("before") ? Measure::Kind::kBefore : Measure::Kind::kOps;
   if (!Take("before") && !Take("ops"))
-    return Expected("ops(…), before(…), elements, bytes or a text in quotes");
+    return ExpectedWord("ops(…), before(…), elements, bytes or a text in quotes",
+                        {"ops", "before", "elements", "bytes"});
   TENON_RETURN_IF_ERROR(Require("("));
   if (measure.kind == Measure::Kind::kOps) {
     do {

@@ -7,10 +7,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drr/compile/rule_list.h"
 #include "drr/rule/rule.h"
+#include "drr/rule/term_kinds.h"
 #include "drr/rule/words.h"
 #include "drr/text/text_lexer.h"
 #include "fmt/format.h"
@@ -62,6 +64,8 @@ class RuleTextParser {
                      ? fmt::format("expected {} before the end", what)
                      : fmt::format("expected {}, got '{}'", what, token_.text));
   }
+  // The same with the nearest of these words.
+  absl::Status ExpectedWord(std::string_view what, const std::vector<std::string>& words) const;
   absl::Status TooDeep() const {
     return Error(
         fmt::format("the rule is nested too deeply (expected at most {} levels)", kMaxDepth));
@@ -103,6 +107,7 @@ class RuleTextParser {
   absl::StatusOr<OperandPattern> ParseOperand();
   absl::StatusOr<AttrRef> ParseAttr(AttrType type);
   absl::StatusOr<AttrRef> AsAttr(const Term& term, AttrType type, const Token& at);
+  absl::Status CheckKind(Kinds given, AttrType type, const Token& at) const;
   absl::StatusOr<Condition> ParseConditions();
 
   // ---- expressions: conditions and terms
@@ -123,10 +128,18 @@ class RuleTextParser {
   absl::StatusOr<Term> ParseNumber();
   absl::StatusOr<Term> ParseCall(const std::string& name, const Token& at);
   absl::StatusOr<Term> ParseArgument(TermKind kind);
-  Term TermNamed(const std::string& name);
+  Term TermNamed(const std::string& name, const Token& at);
+  // Refuses operands of kinds that the operator never takes.
+  absl::Status CheckOperands(std::string_view sign, const Term& a, const Token& at, const Term& b,
+                             const Token& right_at) const;
+  // Refuses names that the match does not bind, where they stand.
+  absl::Status CheckNames(const Rule& rule) const;
   absl::StatusOr<Condition> AsCondition(const Expr& expr, const Token& at) const;
   absl::StatusOr<Term> AsTerm(const Expr& expr, const Token& at) const;
   absl::Status CheckWhole(const Term& term, const Token& at) const;
+  // What is known so far of the variables in it.
+  Kinds KindsIn(const Term& term) const;
+  Kinds KindsIn(const AttrNode& attr) const;
   const Word* FindWord(const std::string& name) const;
   absl::Status ErrorAt(const Token& at, const std::string& message) const {
     return absl::InvalidArgumentError(
@@ -197,6 +210,12 @@ class RuleTextParser {
   static constexpr int kMostOperators = 1000;  // of one sum or product
   static constexpr int kMostApplied = 10000;   // functions of patterns, in a file
   bool in_conditions_ = false;
+  // What the rule reads, and where.
+  std::vector<std::pair<ValRef, Token>> asked_vals_;
+  std::vector<std::pair<AttrRef, Token>> asked_attrs_;
+  std::vector<std::pair<DimRef, Token>> asked_dims_;
+  // Of the attribute variables of the rule, which are kept alive.
+  std::map<const AttrNode*, std::pair<AttrRef, Kinds>> attr_kinds_;
   int applied_ = 0;
   std::map<std::string, Function> functions_;
   Scope rule_scope_;

@@ -14,7 +14,9 @@ namespace {
 
 // What no program can have, of the operands of a comparison; empty if it may be.
 std::string Impossible(const TermNode& asked, const TermNode& number) {
-  if (asked.kind != TermNode::Kind::kCall || number.kind == TermNode::Kind::kCall) return "";
+  if (asked.kind != TermNode::Kind::kCall || number.kind == TermNode::Kind::kCall ||
+      number.kind == TermNode::Kind::kList)
+    return "";
   const std::string_view word = asked.word->name;
   if (word == "dtype" && !std::holds_alternative<DType>(number.literal))
     return "expected an element type such as f32, i64 or i1";
@@ -103,7 +105,7 @@ absl::Status RuleTextParser::CheckWhole(const Term& term, const Token& at) const
 absl::StatusOr<Condition> RuleTextParser::AsCondition(const Expr& expr, const Token& at) const {
   if (expr.condition) return *expr.condition;
   const TermNode& node = *expr.term->node();
-  if (!MayBeFlag(node))
+  if (!MayBeFlag(node) || (KindsIn(*expr.term) & kFlagKind) == 0)
     return ErrorAt(at, "expected a condition, such as rank(x) == 2, got a value");
   const Condition condition(*expr.term);
   // Shapes may have unnamed dimensions.
@@ -221,6 +223,7 @@ absl::StatusOr<RuleTextParser::Expr> RuleTextParser::ParseExpr(int level) {
       const std::string why = Impossible(*a.node(), *b->node());
       if (!why.empty()) return ErrorAt(right_at, fmt::format("{}, got '{}'", why, right_at.text));
     }
+    TENON_RETURN_IF_ERROR(CheckOperands(sign, a, at, *b, right_at));
     left = {std::nullopt, MakeCall(*FindOperator(sign, 2), {a.node(), b->node()})};
     if (binding == 3 && BindingOfSign(token_) == 3)
       return Error("a comparison is compared (expected &&, || or parentheses)");
@@ -320,20 +323,25 @@ absl::StatusOr<RuleTextParser::Expr> RuleTextParser::ParsePrimary() {
   if (!Is("(")) {
     if (name.find('-') != std::string::npos)
       return ErrorAt(at, fmt::format("'{}' is one name (expected blanks around '-')", name));
-    return term(TermNamed(name));
+    return term(TermNamed(name, at));
   }
   TENON_ASSIGN_OR_RETURN(const Term call, ParseCall(name, at));
   return term(call);
 }
 
-Term RuleTextParser::TermNamed(const std::string& name) {
-  if (std::isupper(static_cast<unsigned char>(name[0])) != 0) return DimVariable(name);
+Term RuleTextParser::TermNamed(const std::string& name, const Token& at) {
+  if (std::isupper(static_cast<unsigned char>(name[0])) != 0) {
+    const Dim dim = DimVariable(name);
+    asked_dims_.emplace_back(dim.node(), at);
+    return dim;
+  }
   if (IsKnownVal(*scope_, name)) return Variable(name);
   const AttrRef attr = AttrVariable(name);
   if (attr->kind == AttrNode::Kind::kVariable) {
     auto node = std::make_shared<TermNode>();
     node->kind = TermNode::Kind::kArgument;
     node->argument.attr = attr;
+    asked_attrs_.emplace_back(attr, at);
     return Term(std::move(node));
   }
   auto node = std::make_shared<TermNode>();
@@ -346,7 +354,9 @@ absl::StatusOr<Term> RuleTextParser::ParseArgument(TermKind kind) {
   const Word* word =
       token_.kind == Token::Kind::kName ? FindWord(std::string(token_.text)) : nullptr;
   if (word != nullptr && word->result == TermKind::kValue) return ParseTerm();
+  const Token at = token_;
   TENON_ASSIGN_OR_RETURN(const Val val, ParseVal());
+  asked_vals_.emplace_back(val.ref(), at);
   return Term(val);
 }
 

@@ -261,9 +261,9 @@ TEST_F(MappedTest, MistakesAreRefused) {
               HasSubstr("variable 'xs' is not used"));
   EXPECT_THAT(
       why("match concat(each relu(xs)) {axis = 0} replace concat(each tanh(xs)) {axis = 0}"),
-      HasSubstr("say with Lowers"));
+      HasSubstr("say with 'lowers'"));
   EXPECT_THAT(why("match concat(each relu(xs)) {axis = 0} replace relu(xs)"),
-              HasSubstr("Each at operand 'x', which is not variadic"));
+              HasSubstr("'each' at operand 'x', which is not variadic"));
   EXPECT_THAT(why("match concat(each relu(xs), each ys) {axis = 0} where same_type(xs, ys) replace "
                   "concat(each xs, each ys) {axis = 0}"),
               HasSubstr("asks about more than one list"));
