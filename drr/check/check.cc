@@ -281,7 +281,9 @@ class Checker {
     std::vector<Tries> tries(dtypes.size());
     std::optional<EdgeJudge::Outcome> smallest;
     DType in = DType::kInvalid;
-    int end = attempts + attempts / 12;
+    // Behind these, factors and what they take out of the type.
+    const int hidden = attempts + attempts / 12;
+    int end = hidden + (ScalesNumbers() ? attempts / 2 : 0);
     for (int i = 0; i < end; ++i) {
       const auto [n, alternative] = targets_[static_cast<size_t>(i) % targets_.size()];
       std::optional<InstancePlan> plan =
@@ -295,12 +297,16 @@ class Checker {
                               : chance(2) ? Extents::kNamed
                                           : Extents::kUnknown;
       if (chance(6)) plan->Coincide(random_);
-      if (i >= attempts) plan->MixTypes(random_);
-      const size_t at = PickType(tries);
+      if (i >= attempts && i < hidden) plan->MixTypes(random_);
+      size_t at = PickType(tries);
+      for (int draw = 0; i >= hidden && draw < 8 && !IsNarrowFloat(dtypes[at]); ++draw)
+        at = PickType(tries);
       const DType dtype = dtypes[at];
       EdgeJudge::How how;
       const int round = i / static_cast<int>(targets_.size()) % 4;
-      if (round == 0) {
+      if (i >= hidden) {
+        how.mode = EdgeMode::kHidden;
+      } else if (round == 0) {
         how.mode = EdgeMode::kPlain;
         how.change = random_() | 1;
       } else {
@@ -359,6 +365,18 @@ class Checker {
       if (!applied) return true;
     }
     return false;
+  }
+
+  // A float type that f64 judges.
+  static bool IsNarrowFloat(DType dtype) { return IsFloat(dtype) && dtype != DType::kF64; }
+
+  // Does the result graph multiply or divide?
+  bool ScalesNumbers() const {
+    return std::any_of(rule_.nodes.begin(), rule_.nodes.end(), [](const Node& node) {
+      if (node.in_source || node.kind != ValNode::Kind::kOp) return false;
+      const std::string_view op = node.info->name();
+      return op == "ten.mul" || op == "ten.div" || op == "ten.reciprocal";
+    });
   }
 
   // Does the result graph hold numbers as attributes of operations?
