@@ -120,7 +120,7 @@ class Values {
   }
   // The number of a column of the leaf.
   double Hidden(size_t column) {
-    if (!IsFloat(dtype_)) return Integer();
+    if (!IsFloat(dtype_)) return Next();
     if (hidden_ && (sizes_.columns >> (column % 8) & 1) != 0) return Rounded(dtype_, *hidden_);
     static constexpr double kFactors[] = {1, -1, 1.5, -1.5};
     return Rounded(dtype_, is_alike_ ? shown_ : shown_ * kFactors[Pick(0, 3)]);
@@ -173,7 +173,13 @@ class Values {
     exponent_ = std::clamp(exponent_, range.lowest, range.highest);
     if (exponents_.empty()) exponents_.push_back(exponent_);
   }
-  double Next() { return IsFloat(dtype_) ? Float() : Integer(); }
+  // Where integers have no sign, those below zero stand for the upper half of them.
+  double Next() {
+    if (IsFloat(dtype_)) return Float();
+    const double value = Integer();
+    const bool wraps = value < 0 && IsUnsignedInt(dtype_);
+    return wraps ? value + std::ldexp(1.0, 8 * static_cast<int>(SizeOf(dtype_))) : value;
+  }
   // What is to be added to the number that Next returned last.
   bool has_rests() const { return !IsFloat(dtype_) && style_ == 4; }
   int64_t Rest() { return Pick(-3, 3); }
@@ -324,9 +330,8 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
                                  bool constants) {
   Values values(random, mode, *rule_);
   const bool draws_constants =
-      constants &&
-      (mode == EdgeMode::kWide || mode == EdgeMode::kHidden ||
-       (mode == EdgeMode::kSpecial && values.Pick(0, 1) == 0));
+      constants && (mode == EdgeMode::kWide || mode == EdgeMode::kHidden ||
+                    (mode == EdgeMode::kSpecial && values.Pick(0, 1) == 0));
   if (mode == EdgeMode::kHidden) {
     if (constants) sizes_ = values.DrawSizes(dtype, *rule_);
     values.set_sizes(sizes_);
