@@ -292,7 +292,11 @@ class Checker {
     std::vector<Tries> tries(dtypes.size());
     std::optional<EdgeJudge::Outcome> smallest;
     DType in = DType::kInvalid;
-    int end = attempts + attempts / 12;
+    // Behind these, factors and what they take out of the type; then integers without a sign.
+    const int hidden = attempts + attempts / 12;
+    const int bytes = hidden + (ScalesNumbers() ? attempts / 2 : 0);
+    Tries tried_bytes;
+    int end = bytes + attempts / 12;
     for (int i = 0; i < end; ++i) {
       const auto [n, alternative] = targets_[static_cast<size_t>(i) % targets_.size()];
       std::optional<InstancePlan> plan =
@@ -306,12 +310,19 @@ class Checker {
                               : chance(2) ? Extents::kNamed
                                           : Extents::kUnknown;
       if (chance(6)) plan->Coincide(random_);
-      if (i >= attempts) plan->MixTypes(random_);
-      const size_t at = PickType(tries);
-      const DType dtype = dtypes[at];
+      if (i >= attempts && i < hidden) plan->MixTypes(random_);
+      size_t at = PickType(tries);
+      const bool is_hidden = i >= hidden && i < bytes;
+      for (int draw = 0; is_hidden && draw < 8 && !IsNarrowFloat(dtypes[at]); ++draw)
+        at = PickType(tries);
+      const DType dtype = i >= bytes ? DType::kU8 : dtypes[at];
+      Tries& tried = i >= bytes ? tried_bytes : tries[at];
+      if (i >= bytes && tried.fired == 0 && tried.made >= kEnough) break;
       EdgeJudge::How how;
       const int round = i / static_cast<int>(targets_.size()) % 4;
-      if (round == 0) {
+      if (is_hidden) {
+        how.mode = EdgeMode::kHidden;
+      } else if (round == 0) {
         how.mode = EdgeMode::kPlain;
         how.change = random_() | 1;
       } else {
@@ -327,8 +338,8 @@ class Checker {
       if (asks_about_numbers_ && !how.unproven && !chance(judge.assumes() ? 4 : 2))
         plan->Guard(random_, dtype, how.mode == EdgeMode::kFine || how.mode == EdgeMode::kPlain);
       EdgeJudge::Outcome outcome = judge.Try(*std::move(plan), dtype, how);
-      ++tries[at].made;
-      if (outcome.fired) ++tries[at].fired;
+      ++tried.made;
+      if (outcome.fired) ++tried.fired;
       if (outcome.wrong.empty() || (smallest && smallest->size <= outcome.size)) continue;
       if (!smallest) end = std::min(end, i + std::max(attempts / 8, 1));
       smallest = std::move(outcome);
@@ -340,13 +351,14 @@ class Checker {
                                            smallest->program, smallest->becomes));
   }
 
+  // In a type in which a rule does not fire on so many programs it never does.
+  static constexpr int kEnough = 40;
   // How many programs of one element type were made, and on how many the rule fired.
   struct Tries {
     int made = 0, fired = 0;
   };
   // Draws a type, by its number. One in which the rule never fires is left out after some tries.
   size_t PickType(const std::vector<Tries>& tries) {
-    constexpr int kEnough = 40;
     std::vector<size_t> open;
     for (size_t t = 0; t < tries.size(); ++t)
       if (tries[t].fired > 0 || tries[t].made < kEnough) open.push_back(t);
@@ -370,6 +382,18 @@ class Checker {
       if (!applied) return true;
     }
     return false;
+  }
+
+  // A float type that f64 judges.
+  static bool IsNarrowFloat(DType dtype) { return IsFloat(dtype) && dtype != DType::kF64; }
+
+  // Does the result graph multiply or divide?
+  bool ScalesNumbers() const {
+    return std::any_of(rule_.nodes.begin(), rule_.nodes.end(), [](const Node& node) {
+      if (node.in_source || node.kind != ValNode::Kind::kOp) return false;
+      const std::string_view op = node.info->name();
+      return op == "ten.mul" || op == "ten.div" || op == "ten.reciprocal";
+    });
   }
 
   // Does the result graph hold numbers as attributes of operations?

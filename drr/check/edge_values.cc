@@ -50,6 +50,29 @@ bool HasFunctions(const CompiledRule& rule) {
 // Exponents of small and of large numbers that leave room for what is computed from them.
 Range FineRangeOf(DType dtype) { return dtype == DType::kF16 ? Range{-7, 4} : Range{-24, 7}; }
 
+// The exponents of numbers other than 0 and 1 that the source writes as constants.
+std::vector<int> WrittenExponents(const CompiledRule& rule) {
+  std::vector<int> exponents;
+  for (const Node& node : rule.nodes) {
+    if (!node.in_source || node.kind != ValNode::Kind::kSplat ||
+        node.splat.kind != AttrCode::Kind::kLiteral)
+      continue;
+    const std::optional<double> number = NumberOf(ToAttrValue(node.splat.literal));
+    if (!number || !std::isfinite(*number) || *number == 0) continue;
+    if (std::ilogb(*number) != 0) exponents.push_back(std::ilogb(*number));
+  }
+  return exponents;
+}
+
+// Does the source divide by the value of a node?
+bool IsDivisor(const CompiledRule& rule, uint16_t value) {
+  return std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
+    return node.in_source && node.kind == ValNode::Kind::kOp && node.info->name() == "ten.div" &&
+           node.operands.size() == 2 && node.operands[1].size() == 1 &&
+           node.operands[1][0].node == value;
+  });
+}
+
 class Values {
  public:
   Values(std::mt19937_64& random, EdgeMode mode, const CompiledRule& rule)
@@ -61,6 +84,47 @@ class Values {
     logarithmic_ = mode == EdgeMode::kWide && HasFunctions(rule) && Pick(0, 2) == 0;
   }
 
+  // Draws the sizes of kHidden for a program in `dtype`.
+  HiddenSizes DrawSizes(DType dtype, const CompiledRule& rule) {
+    const int end = RangeOf(dtype).highest + 1, headroom = dtype == DType::kF16 ? 6 : 40;
+    HiddenSizes sizes;
+    const std::vector<int> written = WrittenExponents(rule);
+    sizes.factor = !written.empty() && Pick(0, 3) > 0
+                       ? std::abs(written[static_cast<size_t>(Pick(0, Last(written.size())))])
+                       : Pick(2, dtype == DType::kF16 ? headroom + 2 : 2 * headroom);
+    sizes.factor = std::min(sizes.factor, end);
+    // With headroom of its own, if the factor is large enough.
+    const bool roomy = sizes.factor > headroom && Pick(0, 1) == 0;
+    sizes.large = Pick(end - sizes.factor, roomy ? end - headroom - 1 : end - 1);
+    sizes.shown = Pick(0, 1) == 0 ? Pick(-1, 1) - sizes.factor : Pick(-2, 2);
+    sizes.columns = Pick(0, 3) == 0 ? 0xff : static_cast<unsigned>(Pick(1, 0xff));
+    return sizes;
+  }
+  void set_sizes(const HiddenSizes& sizes) { sizes_ = sizes; }
+  // Chooses what the next leaf holds in kHidden. A splat is a factor, and a divisor is small.
+  void NextHidden(bool is_splat, bool is_divisor) {
+    static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    static constexpr double kHidden[] = {-kInfinity, -kInfinity, kInfinity, 0};
+    const int large = std::min(sizes_.large, RangeOf(dtype_).highest);
+    const int size = Pick(0, 7) == 0 ? 0 : sizes_.factor;
+    const bool is_small = (Pick(0, 7) == 0) != is_divisor;
+    const int factor = is_small ? -size : size;
+    const int shown = Pick(0, 2) == 0 ? 0 : sizes_.shown;
+    const bool is_factor = is_splat || Pick(0, 5) == 0;
+    shown_ = std::ldexp(sign_, is_factor ? factor : shown);
+    is_alike_ = is_factor || Pick(0, 1) == 0;
+    const int role = is_factor ? 0 : Pick(0, 4);
+    hidden_.reset();
+    if (role == 1 || role == 2) hidden_ = std::ldexp(1.5 * sign_, large);
+    if (role > 2) hidden_ = kHidden[Pick(0, 3)];
+  }
+  // The number of a column of the leaf.
+  double Hidden(size_t column) {
+    if (!IsFloat(dtype_)) return Next();
+    if (hidden_ && (sizes_.columns >> (column % 8) & 1) != 0) return Rounded(dtype_, *hidden_);
+    static constexpr double kFactors[] = {1, -1, 1.5, -1.5};
+    return Rounded(dtype_, is_alike_ ? shown_ : shown_ * kFactors[Pick(0, 3)]);
+  }
   // Numbers drawn from here on relate to the size of this one, which bounds numbers of the program.
   void Relate(double bound) {
     if (std::isfinite(bound) && bound != 0) exponents_.push_back(std::ilogb(bound));
@@ -109,7 +173,13 @@ class Values {
     exponent_ = std::clamp(exponent_, range.lowest, range.highest);
     if (exponents_.empty()) exponents_.push_back(exponent_);
   }
-  double Next() { return IsFloat(dtype_) ? Float() : Integer(); }
+  // Where integers have no sign, those below zero stand for the upper half of them.
+  double Next() {
+    if (IsFloat(dtype_)) return Float();
+    const double value = Integer();
+    const bool wraps = value < 0 && IsUnsignedInt(dtype_);
+    return wraps ? value + std::ldexp(1.0, 8 * static_cast<int>(SizeOf(dtype_))) : value;
+  }
   // What is to be added to the number that Next returned last.
   bool has_rests() const { return !IsFloat(dtype_) && style_ == 4; }
   int64_t Rest() { return Pick(-3, 3); }
@@ -198,6 +268,12 @@ class Values {
   // All numbers are so large that exponentials of them span the type, those of a leaf beside one.
   bool logarithmic_ = false, has_center_log_ = false;
   double center_log_ = 0;
+  // Of kHidden: the numbers of columns that are shown, all the same or not, and of those that are
+  // hidden, if they differ from these.
+  HiddenSizes sizes_;
+  double shown_ = 1;
+  bool is_alike_ = false;
+  std::optional<double> hidden_;
 };
 
 void AddNumbers(const TermNode& term, std::vector<double>& numbers) {
@@ -254,8 +330,12 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
                                  bool constants) {
   Values values(random, mode, *rule_);
   const bool draws_constants =
-      constants &&
-      (mode == EdgeMode::kWide || (mode == EdgeMode::kSpecial && values.Pick(0, 1) == 0));
+      constants && (mode == EdgeMode::kWide || mode == EdgeMode::kHidden ||
+                    (mode == EdgeMode::kSpecial && values.Pick(0, 1) == 0));
+  if (mode == EdgeMode::kHidden) {
+    if (constants) sizes_ = values.DrawSizes(dtype, *rule_);
+    values.set_sizes(sizes_);
+  }
   std::map<uint16_t, double> variables;
   for (const auto& [n, leaf] : leaves_) {
     const bool is_between = leaf.guarding == Guarding::kBetween;
@@ -276,15 +356,23 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     }
     values.NextLeaf(type);
     leaf.exact = true;
+    const bool is_hidden = mode == EdgeMode::kHidden;
+    if (is_hidden) {
+      values.NextHidden(node.kind == ValNode::Kind::kSplat, IsDivisor(*rule_, leaf.node));
+    }
+    const size_t columns = leaf.shape.empty() ? 1 : static_cast<size_t>(leaf.shape.back());
+    const auto next = [&](size_t i) {
+      return is_hidden ? values.Hidden(i % columns) : values.Next();
+    };
     if (node.kind == ValNode::Kind::kSplat) {
-      if (node.splat.kind == AttrCode::Kind::kAny) leaf.values = {values.Next()};
+      if (node.splat.kind == AttrCode::Kind::kAny) leaf.values = {next(0)};
       if (node.splat.kind != AttrCode::Kind::kVariable || !OnlyOfSplats(node.splat.variable))
         continue;
-      leaf.values = {variables.emplace(node.splat.variable, values.Next()).first->second};
+      leaf.values = {variables.emplace(node.splat.variable, next(0)).first->second};
       continue;
     }
-    for (double& value : leaf.values)
-      value = leaf.positive ? std::abs(values.Next()) : values.Next();
+    for (size_t i = 0; i < leaf.values.size(); ++i)
+      leaf.values[i] = leaf.positive ? std::abs(next(i)) : next(i);
     // A constant whose numbers are of several sizes: what holds of one need not hold of the others.
     if (mode == EdgeMode::kWide && leaf.constant && IsFloat(type) && leaf.values.size() > 1 &&
         values.Pick(0, 3) == 0) {

@@ -130,21 +130,27 @@ bool OnlyMoves(const Run& run) {
   });
 }
 
-// True if an operation that may leave the range of the type got finite numbers only.
-bool HasFiniteOperands(const RunStep& step, const Attribute& result, int64_t i) {
-  static constexpr std::string_view kOps[] = {"ten.add", "ten.cosh",       "ten.exp",  "ten.matmul",
-                                              "ten.mul", "ten.reduce_sum", "ten.sinh", "ten.sub"};
-  if (std::find(std::begin(kOps), std::end(kOps), step.op->name()) == std::end(kOps)) return false;
+// Are the numbers that an element is computed from finite? Of a softmax the one in its place.
+bool ReadsFinite(const RunStep& step, const Attribute& result, int64_t i) {
+  const bool by_element = step.op->Has(Trait::kElementwise) || step.op->name() == "nn.softmax";
   const auto is_finite = [&](const Attribute& operand) {
     if (!IsFloat(operand.type().dtype())) return true;
     const int64_t size = operand.type().num_elements();
-    if (step.op->Has(Trait::kElementwise) && size == result.type().num_elements())
+    if (by_element && size == result.type().num_elements())
       return std::isfinite(operand.ElementAsDouble(i));
     for (int64_t k = 0; k < size; ++k)
       if (!std::isfinite(operand.ElementAsDouble(k))) return false;
     return true;
   };
   return std::all_of(step.operands.begin(), step.operands.end(), is_finite);
+}
+
+// True if an operation that may leave the range of the type got finite numbers only.
+bool HasFiniteOperands(const RunStep& step, const Attribute& result, int64_t i) {
+  static constexpr std::string_view kOps[] = {"ten.add", "ten.cosh",       "ten.exp",  "ten.matmul",
+                                              "ten.mul", "ten.reduce_sum", "ten.sinh", "ten.sub"};
+  return std::find(std::begin(kOps), std::end(kOps), step.op->name()) != std::end(kOps) &&
+         ReadsFinite(step, result, i);
 }
 
 // Operations that give 0 or 1 for what is only far away.
@@ -215,6 +221,9 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
 
 bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better) {
   const bool is_wide = mode == EdgeMode::kWide || mode == EdgeMode::kFine;
+  const bool is_hidden = mode == EdgeMode::kHidden;
+  // Nothing else tells a zero or an infinity from a number beyond the type.
+  if (is_hidden && !has_better) return false;
   // A constant without all bits of its type has no result that is right within rounding.
   for (Attribute constant : before.constants) {
     const DType dtype = constant.type().dtype();
@@ -238,11 +247,13 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
         if (!SameKind(value, here)) return false;
         if (!std::isfinite(value)) {
           if (is_wide || HasFiniteOperands(before.computed[c], own, i)) return false;
+          if (is_hidden && ReadsFinite(before.computed[c], own, i)) return false;
           continue;
         }
         // Zeros may be numbers too small for the type.
         if (value == 0) {
           if (is_wide && (!has_better || Saturates(op))) return false;
+          if (is_hidden && Saturates(op) && ReadsFinite(before.computed[c], own, i)) return false;
           if (op == "ten.exp" && HasFiniteOperands(before.computed[c], own, i)) return false;
           continue;
         }

@@ -35,8 +35,18 @@ struct Instance {
 // Numbers of a program. kPlain: moderate ones. kSpecial: with zeros of both signs, infinities and
 // NaN. kWide: any exponent of the type; the numbers of one input are of similar size. kBetween:
 // beside and between the numbers that the rule writes. kFine: small and large ones of one size for
-// each input, for which rounding is judged. Integers are of any size except in kPlain and kBetween.
-enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain, kBetween, kFine };
+// each input, for which rounding is judged. kHidden: numbers that a factor of the program takes out
+// of the type, in columns where another input is infinite, is zero or cancels them; elsewhere the
+// factor leaves moderate numbers. Integers are of any size except in kPlain and kBetween.
+enum class EdgeMode : uint8_t { kSpecial, kWide, kPlain, kBetween, kFine, kHidden };
+
+// The sizes of the numbers of kHidden, which all inputs of a program share.
+struct HiddenSizes {
+  int factor = 0;        // an exponent above 0: factors have this one or its negative
+  int large = 0;         // of numbers that such a factor takes out of the type
+  int shown = 0;         // of numbers that it does not
+  unsigned columns = 0;  // bit i: column i modulo 8 is hidden
+};
 
 // The number that an integer or a float is; nothing for other values.
 std::optional<double> NumberOf(const AttrValue& value);
@@ -146,6 +156,7 @@ class InstancePlan {
   std::map<uint16_t, std::vector<uint16_t>> more_of_each_;
   std::map<uint16_t, std::vector<Attribute>> slots_;  // by op node
   std::map<uint16_t, AttrValue> attrs_;               // by attribute variable
+  HiddenSizes sizes_;                                 // those that constants were drawn with
 };
 
 }  // namespace tenon::drr

@@ -132,6 +132,11 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
         for (size_t i = 0; i < pads.size(); ++i) {
           if (rank > 2 && i % static_cast<size_t>(rank) < 2 && Chance(0.9)) pads[i] = 0;
         }
+        // Below zero they cut elements away.
+        if (!pads.empty() && Chance(0.3)) {
+          for (int64_t& pad : pads)
+            if (Chance(0.5)) pad = Pick(-2, 1);
+        }
         return pads;
       }
       if (name == "k") return I64s{Pick(1, 3)};

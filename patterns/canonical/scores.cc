@@ -16,8 +16,8 @@ Condition Moderate(const Val& val) {
       OnConstants(HasModerateSize("the term added to the product is a moderate number", val)));
 }
 
-// (scores + m) * c = scores * c + m * c. Where m * c overflows so does the sum, unless another term
-// is as large: the largest score, say, which is taken off.
+// (scores + m) * c = scores * c + m * c. Either term may leave the type alone where the sum does
+// not: scores that m hides, or numbers that cancel.
 Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FILE(),
                 int line = __builtin_LINE()) {
   Scores s;
@@ -25,10 +25,6 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
   Attr<float> c("c");
   Val sum = Add(s.sum, m);
   const Term factor = divides ? 1.0 / c : Term(c);
-  auto beside = [&](const Val& other) {
-    return If("the scale leaves the mask finite, or the other term is moderate",
-              Or(StaysFinite(m, factor), Compare(Magnitude(other), "<=", 1e20)));
-  };
   return Rule(name, file, line)
       .Summary(divides ? "(scores + m) / c = scores / c + m / c"
                        : "(scores + m) * c = scores * c + m * c")
@@ -36,7 +32,8 @@ Rule ScaleOfSum(const char* name, bool divides, const char* file = __builtin_FIL
       // An infinite factor makes NaN of a term that is zero, where the sum is not.
       .Where(IsProductOfActivations(s) &&
              If("the scale is finite", Compare(AbsOf(factor), "<=", LargestFiniteOf(DTypeOf(m)))))
-      .MayOverflow(beside(s.bias) && beside(s.second))
+      .MayOverflow(If("the scale leaves the scores and the mask finite",
+                      And(StaysFinite(s.sum, factor), StaysFinite(m, factor))))
       .Replace(divides ? Add(Div(s.sum, Splat(c)), Div(m, Splat(c)))
                        : Add(Mul(s.sum, Splat(c)), Mul(m, Splat(c))))
       .Lowers(OpsBefore({"ten.add"}, {"ten.mul", "ten.div"}));

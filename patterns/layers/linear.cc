@@ -251,6 +251,14 @@ Rule LinearOfJoinedRows() {
       .RequireKernel();
 }
 
+// Where b * k is infinite but linear(x, w, b) * k is not, it may meet an infinite product of the
+// other sign.
+Condition LeavesBiasFinite(const Val& b, const Val& k) {
+  return If("the factor leaves the bias finite",
+            Or(Compare(Magnitude(b) * LargestSize(k), "<=", LargestFiniteOf(DTypeOf(b))),
+               Compare(LargestSize(k), "<=", 1)));
+}
+
 }  // namespace
 
 // linear(x, w, b) * k = linear(x, w * k, b * k). Numbers are left to attention first, where a scale
@@ -269,6 +277,8 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
       .Where((number ? If("k is a number", IsNumber(k, product))
                      : If("k has an element for each column", IsRow(k, product))) &&
              AreFinite("k is finite", k) && If("nothing else uses the weights", HasOneUse(w)))
+      .Where(with_bias ? Proof(Assumption::kNoOverflow, OnConstants(LeavesBiasFinite(b, k)))
+                       : Condition())
       .Replace(fused::Linear(x, Mul(w, factor), with_bias ? OptVal(Mul(b, row)) : OptVal(), {},
                              {.transpose_w = transposed}))
       .Lowers(OpsBefore({"ten.matmul", "fused.linear"}, {"ten.mul"}))
