@@ -43,6 +43,28 @@ bool Fires(const CompiledRule& rule) {
   return rule.roots.size() == 1 && !rule.rule->requires_kernel() && !Computes(rule);
 }
 
+// True if each application leaves fewer operations that are no constants, whatever it matches: no
+// fold adds one, so that rules which all do this come to an end. What stays in the program does not
+// count: kept ops, and those of which some other result may be used.
+bool Shrinks(const CompiledRule& rule) {
+  if (!rule.coincide.empty()) return false;
+  const auto counts = [](const Node& node) {
+    return node.kind == ValNode::Kind::kOp && !node.info->Has(Trait::kConstantLike);
+  };
+  int removed = 0, made = 0;
+  for (const uint16_t n : NodesOfEveryMatch(rule)) {
+    const Node& node = rule.nodes[n];
+    const bool replaced = node.inner || n == rule.roots[0].node;
+    if (counts(node) && replaced && node.info->def().results.size() == 1) ++removed;
+  }
+  for (const uint16_t n : rule.creation_order) {
+    const Node& node = rule.nodes[n];
+    if (node.mapped) return false;
+    made += counts(node) ? 1 : 0;
+  }
+  return made < removed;
+}
+
 std::string Named(const CompiledRule& rule) {
   return fmt::format("'{}' ({})", rule.rule->name(), rule.rule->place());
 }
@@ -288,8 +310,9 @@ class Conflicts {
         Named(second), fmt::join(names, " and "), Witness(program)));
   }
 
-  // Rules that may be applied without end. Each application takes its root away, so that some of
-  // them must make roots for each.
+  // Rules of which one is applied again and again if a rewrite never ends. Each application takes
+  // its root away, so that some of them must make roots for each. Those that only shrink the
+  // program cannot go on without another one.
   std::vector<const CompiledRule*> InCycles() const {
     std::vector<const CompiledRule*> left = rules_;
     const auto makes = [](const CompiledRule& rule, const std::set<OpId>& ops) {
@@ -313,6 +336,7 @@ class Conflicts {
                                                     [&](OpId op) { return made.count(op) > 0; });
       });
     }
+    std::erase_if(left, [](const CompiledRule* rule) { return Shrinks(*rule); });
     return left;
   }
 
