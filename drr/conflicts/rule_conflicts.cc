@@ -104,6 +104,7 @@ class Conflicts {
       : set_(set), rules_(rules), context_(context), matcher_(context) {}
 
   absl::Status Run() {
+    for (const CompiledRule* rule : rules_) fires_.push_back(Fires(*rule));
     for (const CompiledRule* rule : rules_) TENON_RETURN_IF_ERROR(FindSelf(*rule));
     for (const CompiledRule* rule : rules_) {
       numbers_.push_back(NumbersOf(*rule));
@@ -189,8 +190,8 @@ class Conflicts {
     return rivals;
   }
 
-  static bool MatchesResult(const CompiledRule& general, const CompiledRule& made) {
-    return Fires(general) && general.conditions.empty() && made.results.size() == 1 &&
+  bool MatchesResult(const CompiledRule& general, const CompiledRule& made) const {
+    return fires_[NumberOf(general)] && general.conditions.empty() && made.results.size() == 1 &&
            Subsumption(general, made, true).Holds(general.roots[0], made.results[0]);
   }
 
@@ -215,12 +216,12 @@ class Conflicts {
   }
 
   // Does the first come before the second wherever both match?
-  static bool IsTriedFirst(const CompiledRule& first, const CompiledRule& second) {
+  bool IsTriedFirst(const CompiledRule& first, const CompiledRule& second) const {
     // What waits for the end is no obstacle before.
     const bool always =
         first.rule->stage() == RuleStage::kFusion || second.rule->stage() == RuleStage::kFinal;
     const bool distinct = second.coincide.empty() || !first.coincide.empty();
-    return always && distinct && Fires(first) && second.roots.size() == 1;
+    return always && distinct && fires_[NumberOf(first)] && second.roots.size() == 1;
   }
 
   absl::Status FindShadow(const CompiledRule& first, const CompiledRule& second) {
@@ -382,6 +383,7 @@ class Conflicts {
   Matcher matcher_;
   std::vector<Numbers> numbers_;  // by rule
   std::vector<bool> may_follow_;  // by rule: MayFollow
+  std::vector<bool> fires_;       // by rule: Fires
   // Rules by an op that they replace and the op that they put in its place.
   std::map<std::pair<OpId, OpId>, std::vector<uint16_t>> by_ends_;
 };
