@@ -29,7 +29,8 @@ std::string NodesText(const std::vector<std::string>& nodes, bool all = true) {
 std::string PlaceText(const RuleMiss::Stop& stop) { return ShownName(stop.node); }
 // Where it nearly matched.
 std::string PlaceText(const RuleMiss& miss) {
-  return miss.nodes.empty() ? PlaceText(miss.stops[0]) : ShownName(miss.nodes[0]);
+  return (miss.nodes.empty() ? PlaceText(miss.stops[0]) : ShownName(miss.nodes[0])) +
+         (miss.written ? " (as the model is written)" : "");
 }
 
 std::string MissText(const RuleMiss& miss) {
@@ -119,6 +120,21 @@ std::string WrittenText(const RuleLog& log, const RuleMiss& miss) {
   return text + ", but no pass applied it there\n";
 }
 
+// Of a place in the program as it is written: what has become of it. Empty if nothing changed it.
+std::string ChangedText(const RuleLog& log, const RuleMiss& miss) {
+  for (const ProgramChange& change : log.changes) {
+    const auto node =
+        std::find_if(change.nodes.begin(), change.nodes.end(), [&](const std::string& n) {
+          return std::find(miss.nodes.begin(), miss.nodes.end(), n) != miss.nodes.end();
+        });
+    if (node == change.nodes.end()) continue;
+    return fmt::format(
+        "note: {} (in {}) has changed {}{}\n", change.by, change.pass, ShownName(*node),
+        change.made.empty() ? "" : fmt::format(", into {}", ShownMessage(change.made.back())));
+  }
+  return "";
+}
+
 // Of a given rule that met nothing: the op where it begins may have been made and changed again by
 // rules of one family, between which it is not applied. Empty if that did not happen.
 std::string PassedByText(const RuleLog& log, const std::string& rule) {
@@ -171,7 +187,8 @@ void AddWritten(const RuleLog& log, std::vector<RuleMiss>& misses, std::string& 
       return hit.rule == miss.rule && HaveCommon(hit.nodes, miss.nodes);
     });
     const bool nearer = std::any_of(misses.begin(), misses.end(), [&](const RuleMiss& other) {
-      return same(other) && (Better(other, miss) || other.stops == miss.stops);
+      return same(other) &&
+             (Better(other, miss) || other.stops == miss.stops || (other.near && !miss.near));
     });
     if (fired || nearer) continue;
     misses.erase(std::remove_if(misses.begin(), misses.end(), same), misses.end());
@@ -263,7 +280,7 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
     text += fmt::format(
         "{}{}: nearly at {}: {}\n", miss.rule,
         is_asked(miss.rule) ? std::string() : fmt::format(" (which {} builds on)", title),
-        PlaceText(miss) + (miss.written ? " (as the model is written)" : ""), MissText(miss));
+        PlaceText(miss), MissText(miss));
   }
   if (rest > 0)
     text += fmt::format("{}: {}, none nearer than these\n", title, Count(rest, "more place"));
@@ -275,8 +292,9 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   text += passed;
   if (shown.empty() && written.empty() && passed.empty() && (log.nodes.empty() || fired == 0)) {
     text += nearest && fired == 0
-                ? fmt::format("{}: no place nearly matches; the nearest is {}: {}\n", nearest->rule,
-                              PlaceText(*nearest), MissText(*nearest))
+                ? fmt::format("{}: no place nearly matches; the nearest is {}: {}\n{}",
+                              nearest->rule, PlaceText(*nearest), MissText(*nearest),
+                              nearest->written ? ChangedText(log, *nearest) : "")
             : log.nodes.empty()
                 ? fmt::format("{}: no {}place nearly matches\n", title, fired > 0 ? "other " : "")
                 : fmt::format("{}: no op that is left there occurs in {}\n", title,

@@ -180,7 +180,7 @@ class PatternBuilder {
         attr_conditions_[first.node].push_back(std::move(asked));
         break;
       case ValNode::Kind::kSplat:
-        number_conditions_[first.node] = condition.source;
+        number_conditions_[first.node].push_back(condition.source);
         break;
       default:
         break;
@@ -227,9 +227,10 @@ class PatternBuilder {
     }
     const auto condition = number_conditions_.find(n);
     if (condition == number_conditions_.end()) return table_.constant_;
-    const auto [pattern, added] =
-        table_.Intern({kNumberConditionKey, AddressKey(condition->second)}, 0);
-    if (added) table_.number_conditions_.emplace_back(condition->second, pattern);
+    Key key{kNumberConditionKey};
+    for (const ConditionNode* one : condition->second) key.push_back(AddressKey(one));
+    const auto [pattern, added] = table_.Intern(std::move(key), 0);
+    if (added) table_.AddNumberConditions(condition->second, pattern);
     return pattern;
   }
 
@@ -390,9 +391,9 @@ class PatternBuilder {
   const CompiledRule& rule_;
   std::vector<Variable> variables_;  // by attribute variable
   std::map<std::pair<uint16_t, uint16_t>, std::vector<uint32_t>> type_conditions_;
-  std::map<uint16_t, std::vector<OpPattern::Attr>> attr_conditions_;  // by node
-  std::map<uint16_t, const ConditionNode*> number_conditions_;        // by node
-  std::map<std::pair<uint16_t, uint16_t>, PatternId> known_;          // by node and result
+  std::map<uint16_t, std::vector<OpPattern::Attr>> attr_conditions_;         // by node
+  std::map<uint16_t, std::vector<const ConditionNode*>> number_conditions_;  // by node
+  std::map<std::pair<uint16_t, uint16_t>, PatternId> known_;                 // by node and result
 };
 
 void PatternTable::Add(uint16_t number, const CompiledRule& rule) {

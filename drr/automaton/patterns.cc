@@ -5,10 +5,28 @@
 #include <bit>
 #include <cmath>
 #include <compare>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 #include "drr/match/same_number.h"
 
 namespace tenon::drr {
+namespace {
+
+// The number that a term is, whatever matches: 2, -0.5.
+std::optional<double> LiteralOf(const TermNode& term) {
+  if (const double* number = std::get_if<double>(&term.literal)) return *number;
+  if (const int64_t* number = std::get_if<int64_t>(&term.literal))
+    return static_cast<double>(*number);
+  if (term.kind != TermNode::Kind::kCall || term.word->name != "-" || term.operands.size() != 1)
+    return std::nullopt;
+  const std::optional<double> number = LiteralOf(*term.operands[0]);
+  return number ? std::optional(-*number) : std::nullopt;
+}
+
+}  // namespace
 
 bool Holds(const TypeQuestion& question, Value value) {
   using Asks = ConditionNode::Asks;
@@ -48,6 +66,27 @@ std::pair<PatternId, bool> PatternTable::Intern(Key key, unsigned height) {
   return {it->second, inserted};
 }
 
+// Bounds include the numbers of `<` and `>`, so that rounding an integer excludes nothing.
+void PatternTable::AddNumberConditions(std::vector<const ConditionNode*> all, PatternId pattern) {
+  NumberConditions made;
+  for (const ConditionNode* condition : all) {
+    const TermNode* term = condition->term.get();
+    if (term == nullptr || term->kind != TermNode::Kind::kCall || term->operands.size() != 2)
+      continue;
+    const std::string_view word = term->word->name;
+    const bool argument_first = term->operands[0]->kind == TermNode::Kind::kArgument;
+    const TermNode& argument = *term->operands[argument_first ? 0 : 1];
+    const std::optional<double> bound = LiteralOf(*term->operands[argument_first ? 1 : 0]);
+    if (argument.kind != TermNode::Kind::kArgument || !bound) continue;
+    const bool less = word == "<" || word == "<=", greater = word == ">" || word == ">=";
+    if (word == "==" || (argument_first ? greater : less)) made.low = std::max(made.low, *bound);
+    if (word == "==" || (argument_first ? less : greater)) made.high = std::min(made.high, *bound);
+  }
+  made.all = std::move(all);
+  made.pattern = pattern;
+  number_conditions_.push_back(std::move(made));
+}
+
 void PatternTable::Finish() {
   std::stable_sort(numbers_.begin(), numbers_.end(), [](const auto& a, const auto& b) {
     return std::strong_order(a.first, b.first) < 0;
@@ -78,9 +117,14 @@ void PatternTable::AppendNumbers(Attribute elements, std::vector<PatternId>& pat
   }
   BoundArg arg;
   arg.number = got;
-  for (const auto& [condition, pattern] : number_conditions_) {
-    const absl::InlinedVector<BoundArg, 6> args(condition->args.size(), arg);
-    if (Holds(*condition, args)) patterns.push_back(pattern);
+  for (const NumberConditions& conditions : number_conditions_) {
+    if (got < conditions.low || got > conditions.high) continue;
+    const bool hold = std::all_of(
+        conditions.all.begin(), conditions.all.end(), [&](const ConditionNode* condition) {
+          const absl::InlinedVector<BoundArg, 6> args(condition->args.size(), arg);
+          return Holds(*condition, args);
+        });
+    if (hold) patterns.push_back(conditions.pattern);
   }
 }
 

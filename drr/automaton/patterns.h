@@ -4,6 +4,7 @@
 #define TENON_DRR_AUTOMATON_PATTERNS_H_
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -122,6 +123,15 @@ class PatternTable {
     std::vector<PatternId> either;  // patterns that hold if this does
     std::vector<uint16_t> rules;    // of which this is the root
   };
+  // All that a rule asks of the number of one Splat. Numbers outside of the bounds, which are cheap
+  // to compare, do not meet the conditions; others may.
+  struct NumberConditions {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+    std::vector<const ConditionNode*> all;
+    PatternId pattern = kAnything;
+  };
+  void AddNumberConditions(std::vector<const ConditionNode*> all, PatternId pattern);
   // The pattern with this key; `second` is true if it is new.
   std::pair<PatternId, bool> Intern(Key key, unsigned height);
 
@@ -132,7 +142,7 @@ class PatternTable {
   std::vector<TypeQuestion> type_questions_;
   absl::flat_hash_map<Key, uint32_t> known_questions_;
   std::vector<std::pair<double, PatternId>> numbers_;  // in order after Finish
-  std::vector<std::pair<const ConditionNode*, PatternId>> number_conditions_;
+  std::vector<NumberConditions> number_conditions_;
   absl::flat_hash_map<OpId, Op> ops_;
   PatternId constant_;
   std::vector<uint16_t> unknown_;

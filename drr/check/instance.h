@@ -64,6 +64,8 @@ enum class Extents : uint8_t { kKnown, kUnknown, kUnranked, kNamed };
 // The number that an extent of a program built with kNamed has in a run.
 std::optional<int64_t> NamedExtent(DimExpr extent);
 
+inline constexpr int64_t kLargestWritten = 2048;  // number of a rule that extents lie beside
+
 // What programs of one rule have in common: read off the rule once, since a check plans thousands.
 // The rule must outlive it.
 struct PlanFacts {

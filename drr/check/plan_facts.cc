@@ -9,8 +9,6 @@
 namespace tenon::drr {
 namespace {
 
-constexpr int64_t kLargestWritten = 2048;  // number of a rule that extents lie beside
-
 std::vector<uint16_t> DimsOf(const Node& node) {
   std::vector<uint16_t> dims;
   for (const AttrCode& code : node.attrs)

@@ -111,9 +111,9 @@ AttrValue Planner::NearConditions(const AttrValue& drawn) {
     if (value.index() == drawn.index()) alike.push_back(&value);
   if (!alike.empty() && Chance(0.3))
     return *alike[static_cast<size_t>(Pick(0, static_cast<int>(alike.size()) - 1))];
-  if (asked_.empty()) return drawn;
+  if (facts_.asked.empty()) return drawn;
   const auto asked = [&] {
-    return asked_[static_cast<size_t>(Pick(0, static_cast<int>(asked_.size()) - 1))];
+    return facts_.asked[static_cast<size_t>(Pick(0, static_cast<int>(facts_.asked.size()) - 1))];
   };
   if (std::holds_alternative<int64_t>(drawn)) {
     const double number = asked();

@@ -43,6 +43,28 @@ bool Fires(const CompiledRule& rule) {
   return rule.roots.size() == 1 && !rule.rule->requires_kernel() && !Computes(rule);
 }
 
+// True if each application leaves fewer operations that are no constants, whatever it matches: no
+// fold adds one, so that rules which all do this come to an end. What stays in the program does not
+// count: kept ops, and those of which some other result may be used.
+bool Shrinks(const CompiledRule& rule) {
+  if (!rule.coincide.empty()) return false;
+  const auto counts = [](const Node& node) {
+    return node.kind == ValNode::Kind::kOp && !node.info->Has(Trait::kConstantLike);
+  };
+  int removed = 0, made = 0;
+  for (const uint16_t n : NodesOfEveryMatch(rule)) {
+    const Node& node = rule.nodes[n];
+    const bool replaced = node.inner || n == rule.roots[0].node;
+    if (counts(node) && replaced && node.info->def().results.size() == 1) ++removed;
+  }
+  for (const uint16_t n : rule.creation_order) {
+    const Node& node = rule.nodes[n];
+    if (node.mapped) return false;
+    made += counts(node) ? 1 : 0;
+  }
+  return made < removed;
+}
+
 std::string Named(const CompiledRule& rule) {
   return fmt::format("'{}' ({})", rule.rule->name(), rule.rule->place());
 }
@@ -82,6 +104,7 @@ class Conflicts {
       : set_(set), rules_(rules), context_(context), matcher_(context) {}
 
   absl::Status Run() {
+    for (const CompiledRule* rule : rules_) fires_.push_back(Fires(*rule));
     for (const CompiledRule* rule : rules_) TENON_RETURN_IF_ERROR(FindSelf(*rule));
     for (const CompiledRule* rule : rules_) {
       numbers_.push_back(NumbersOf(*rule));
@@ -167,8 +190,8 @@ class Conflicts {
     return rivals;
   }
 
-  static bool MatchesResult(const CompiledRule& general, const CompiledRule& made) {
-    return Fires(general) && general.conditions.empty() && made.results.size() == 1 &&
+  bool MatchesResult(const CompiledRule& general, const CompiledRule& made) const {
+    return fires_[NumberOf(general)] && general.conditions.empty() && made.results.size() == 1 &&
            Subsumption(general, made, true).Holds(general.roots[0], made.results[0]);
   }
 
@@ -193,12 +216,12 @@ class Conflicts {
   }
 
   // Does the first come before the second wherever both match?
-  static bool IsTriedFirst(const CompiledRule& first, const CompiledRule& second) {
+  bool IsTriedFirst(const CompiledRule& first, const CompiledRule& second) const {
     // What waits for the end is no obstacle before.
     const bool always =
         first.rule->stage() == RuleStage::kFusion || second.rule->stage() == RuleStage::kFinal;
     const bool distinct = second.coincide.empty() || !first.coincide.empty();
-    return always && distinct && Fires(first) && second.roots.size() == 1;
+    return always && distinct && fires_[NumberOf(first)] && second.roots.size() == 1;
   }
 
   absl::Status FindShadow(const CompiledRule& first, const CompiledRule& second) {
@@ -288,8 +311,9 @@ class Conflicts {
         Named(second), fmt::join(names, " and "), Witness(program)));
   }
 
-  // Rules that may be applied without end. Each application takes its root away, so that some of
-  // them must make roots for each.
+  // Rules of which one is applied again and again if a rewrite never ends. Each application takes
+  // its root away, so that some of them must make roots for each. Those that only shrink the
+  // program cannot go on without another one.
   std::vector<const CompiledRule*> InCycles() const {
     std::vector<const CompiledRule*> left = rules_;
     const auto makes = [](const CompiledRule& rule, const std::set<OpId>& ops) {
@@ -313,6 +337,7 @@ class Conflicts {
                                                     [&](OpId op) { return made.count(op) > 0; });
       });
     }
+    std::erase_if(left, [](const CompiledRule* rule) { return Shrinks(*rule); });
     return left;
   }
 
@@ -358,6 +383,7 @@ class Conflicts {
   Matcher matcher_;
   std::vector<Numbers> numbers_;  // by rule
   std::vector<bool> may_follow_;  // by rule: MayFollow
+  std::vector<bool> fires_;       // by rule: Fires
   // Rules by an op that they replace and the op that they put in its place.
   std::map<std::pair<OpId, OpId>, std::vector<uint16_t>> by_ends_;
 };

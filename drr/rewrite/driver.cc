@@ -77,23 +77,67 @@ absl::Status Driver::CountSteps(uint16_t rule, Operation* op) {
                              slow.name(), slow.place(), kMostInAll, kMostEach));
 }
 
+namespace {
+
+// The operations of a match, and the nearest ones behind them.
+std::vector<Operation*> MatchAndUsers(const std::vector<Operation*>& match) {
+  constexpr size_t kMostRoots = 64;
+  std::vector<Operation*> near = match;
+  for (size_t i = 0; i < near.size() && near.size() < match.size() + kMostRoots; ++i) {
+    for (unsigned r = 0; r < near[i]->num_results(); ++r) {
+      for (OpOperand& use : near[i]->result(r).uses()) {
+        if (std::find(near.begin(), near.end(), use.owner()) == near.end())
+          near.push_back(use.owner());
+        if (near.size() >= match.size() + kMostRoots) break;
+      }
+    }
+  }
+  return near;
+}
+
+// True if one match has all operations of another one and more, constants aside.
+bool IsLonger(const std::vector<Operation*>& match, const std::vector<Operation*>& other) {
+  const auto counts = [](const Operation* op) { return !op->Has(Trait::kConstantLike); };
+  return std::count_if(match.begin(), match.end(), counts) >
+             std::count_if(other.begin(), other.end(), counts) &&
+         std::all_of(other.begin(), other.end(), [&](const Operation* op) {
+           return !counts(op) || std::find(match.begin(), match.end(), op) != match.end();
+         });
+}
+
+}  // namespace
+
+// The last operation behind the present match at which the same rule matches all of these
+// operations and more. Null if there is none, and for rules whose root is no choice: a chain below
+// the root of those is the longest anyway.
+absl::StatusOr<Operation*> Driver::FindLonger(const CompiledRule& rule) {
+  Operation* longest = nullptr;
+  if (rule.nodes[rule.roots[0].node].kind != ValNode::Kind::kAnyOf) return longest;
+  std::vector<Operation*> match = matcher_.matched_ops();
+  for (bool found = true; found;) {
+    found = false;
+    const std::vector<Operation*> near = MatchAndUsers(match);
+    for (size_t i = match.size(); i < near.size() && !found; ++i) {
+      if (std::find(rule.anchors.begin(), rule.anchors.end(), near[i]->id()) == rule.anchors.end())
+        continue;
+      const bool matched = other_matcher_.Match(rule, near[i]);
+      if (other_matcher_.exhausted()) return TooLong(near[i], other_matcher_.ExhaustedText());
+      if (!matched || !IsLonger(other_matcher_.matched_ops(), match)) continue;
+      found = true;
+      longest = near[i];
+    }
+    if (found) match = other_matcher_.matched_ops();
+  }
+  return longest;
+}
+
 // An operation behind the present match at which a rule of higher benefit matches some of the same
 // operations. Null if there is none among the nearest ones.
 absl::StatusOr<Operation*> Driver::FindBetter(int benefit) {
   const std::vector<Rule>& rules = rules_.list().rules();
   if (rules.front().benefit() <= benefit) return nullptr;
-  constexpr size_t kMostRoots = 64;
   const std::vector<Operation*> ours = matcher_.matched_ops();
-  std::vector<Operation*> near = ours;
-  for (size_t i = 0; i < near.size() && near.size() < ours.size() + kMostRoots; ++i) {
-    for (unsigned r = 0; r < near[i]->num_results(); ++r) {
-      for (OpOperand& use : near[i]->result(r).uses()) {
-        if (std::find(near.begin(), near.end(), use.owner()) == near.end())
-          near.push_back(use.owner());
-        if (near.size() >= ours.size() + kMostRoots) break;
-      }
-    }
-  }
+  const std::vector<Operation*> near = MatchAndUsers(ours);
   Operation* best = nullptr;
   Automaton::Scratch scratch;
   scratch.present = scratch_.present;
@@ -148,6 +192,35 @@ Driver::Candidates Driver::CandidatesAt(Operation* op) {
   return candidates;
 }
 
+// Applies the rule of the present match, which is rooted at `op`. False if it is refused.
+absl::StatusOr<bool> Driver::Fire(const CompiledRule& rule, Operation* op) {
+#ifdef NDEBUG
+  constexpr bool kMeasured = false;
+#else
+  constexpr bool kMeasured = true;
+#endif
+  const std::string& name = rule.rule->name();
+  const RewriteQueries queries = {context_.target, context_.evaluator, kMeasured};
+  if (HasSteps() && !WhyRefused(matcher_, queries).empty()) return false;
+  RuleHit hit;
+  if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
+  created_.clear();
+  const std::string place = HasSteps() ? rule.rule->place() : std::string();
+  if (!BeginStep(context_, {.name = name, .place = place, .op = op, .ops = matcher_.matched_ops()}))
+    return false;
+  const Refusal refusal = Apply(matcher_, queries, *this);
+  Changed();
+  EndStep(context_);
+  if (!refusal.not_lowered.empty()) return Error(top_, refusal.not_lowered);
+  if (!refusal.empty()) return false;
+  if (context_.rule_log != nullptr) {
+    for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
+    context_.rule_log->hits.push_back(std::move(hit));
+  }
+  CountRewrite(name);
+  return true;
+}
+
 absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
   // Found anew for another operation below, where a rule of higher benefit matches there.
   Patterns patterns;
@@ -164,7 +237,6 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
     if (!rule.ok()) {
       return Error(op, std::string(rule.status().message()));
     }
-    const std::string& name = (*rule)->rule->name();
     const bool matched = matcher_.Match(**rule, op);
     TENON_RETURN_IF_ERROR(CountSteps(index, op));
     if (!matched) continue;
@@ -176,31 +248,15 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
       // It was refused for the type of its result, or is a step that nobody allows.
       matcher_.Match(**rule, op);
     }
-#ifdef NDEBUG
-    constexpr bool kMeasured = false;
-#else
-    constexpr bool kMeasured = true;
-#endif
-    const RewriteQueries queries = {context_.target, context_.evaluator, kMeasured};
-    if (HasSteps() && !WhyRefused(matcher_, queries).empty()) continue;
-    RuleHit hit;
-    if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};
-    created_.clear();
-    const std::string place = HasSteps() ? (*rule)->rule->place() : std::string();
-    if (!BeginStep(context_,
-                   {.name = name, .place = place, .op = op, .ops = matcher_.matched_ops()}))
-      continue;
-    const Refusal refusal = Apply(matcher_, queries, *this);
-    Changed();
-    EndStep(context_);
-    if (!refusal.not_lowered.empty()) return Error(top_, refusal.not_lowered);
-    if (!refusal.empty()) continue;
-    if (context_.rule_log != nullptr) {
-      for (const Operation* made : created_) hit.made.push_back(DescribeOp(made));
-      context_.rule_log->hits.push_back(std::move(hit));
+    TENON_ASSIGN_OR_RETURN(Operation * longer, FindLonger(**rule));
+    if (longer != nullptr) {
+      matcher_.Match(**rule, longer);
+      TENON_ASSIGN_OR_RETURN(const bool applied, Fire(**rule, longer));
+      if (applied) return true;
+      matcher_.Match(**rule, op);
     }
-    CountRewrite(name);
-    return true;
+    TENON_ASSIGN_OR_RETURN(const bool applied, Fire(**rule, op));
+    if (applied) return true;
   }
   return TryPatterns(op, patterns, std::numeric_limits<int>::min());
 }

@@ -126,6 +126,8 @@ class Driver : public RewriteListener {
   using Candidates = absl::InlinedVector<uint16_t, 32>;
   Candidates CandidatesAt(Operation* op);
   absl::StatusOr<Operation*> FindBetter(int benefit);
+  absl::StatusOr<Operation*> FindLonger(const CompiledRule& rule);
+  absl::StatusOr<bool> Fire(const CompiledRule& rule, Operation* op);
   absl::Status CountSteps(uint16_t rule, Operation* op);
   void CountRewrite(const std::string& name);
   bool IsDisabled(uint16_t rule) const { return !disabled_.empty() && disabled_[rule]; }
@@ -147,7 +149,7 @@ class Driver : public RewriteListener {
   PassContext& context_;
   const DriverOptions& options_;
   Matcher matcher_;
-  Matcher other_matcher_;                                 // of FindBetter
+  Matcher other_matcher_;                                 // of FindBetter and FindLonger
   absl::flat_hash_map<OpId, const Automaton*> automata_;  // by root; null: no rule has it
   Automaton::Scratch scratch_;
   std::unique_ptr<Labels> labels_;  // null: not made yet

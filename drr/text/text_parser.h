@@ -174,6 +174,15 @@ class RuleTextParser {
 
   absl::Status ParsePattern();
   absl::StatusOr<Val> ParsePatternCall(const std::string& name, const Token& at);
+  // What `repeat` applies: `function` or `op`, to the value so far and the arguments.
+  struct RepeatedStep {
+    Token at;
+    const Function* function = nullptr;
+    const OpInfo* op = nullptr;
+    std::vector<Binding> arguments;
+  };
+  absl::StatusOr<RepeatedStep> ParseRepeatedStep();
+  absl::StatusOr<Val> ApplyStep(const RepeatedStep& step, const Val& chain);
   absl::StatusOr<Val> ParseRepeat();
   absl::StatusOr<Val> ParseEach();
   Val ListNamed(const std::string& name);

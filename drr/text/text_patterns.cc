@@ -128,15 +128,69 @@ absl::StatusOr<Val> RuleTextParser::ParsePatternCall(const std::string& name, co
   return Apply(function, std::move(bindings), at);
 }
 
-// repeat(name, x, 0, 3): the pattern `name` of one parameter, applied so often.
+// One step of a chain: a pattern or an operation whose first argument is the chain so far. The
+// others are read once, so that they are the same values in each step.
+absl::StatusOr<RuleTextParser::RepeatedStep> RuleTextParser::ParseRepeatedStep() {
+  RepeatedStep step{token_, nullptr, nullptr, {}};
+  TENON_ASSIGN_OR_RETURN(const std::string name, Name("the name of a pattern or an operation"));
+  const auto function = functions_.find(name);
+  step.function = function == functions_.end() ? nullptr : &function->second;
+  step.op = step.function == nullptr ? FindOp(name) : nullptr;
+  if (step.function == nullptr && step.op == nullptr) {
+    return ErrorAt(step.at, fmt::format("there is no pattern or operation '{}' to repeat{}", name,
+                                        NearestOp(name)));
+  }
+  if (Take("(")) {
+    do {
+      TENON_ASSIGN_OR_RETURN(Binding argument, ParseBinding());
+      step.arguments.push_back(std::move(argument));
+    } while (Take(","));
+    TENON_RETURN_IF_ERROR(Require(")"));
+  }
+  const size_t count = step.arguments.size() + 1;
+  size_t least = 0, most = 0;
+  if (step.function != nullptr) {
+    least = most = step.function->parameters.size();
+  } else {
+    for (const OperandDef& operand : step.op->def().operands) {
+      if (operand.arity == Arity::kVariadic)
+        return ErrorAt(step.at, fmt::format("{} takes a list: repeat a pattern of it", name));
+      ++most;
+      if (operand.arity == Arity::kSingle) least = most;
+    }
+  }
+  if (count >= least && count <= most) return step;
+  return ErrorAt(
+      step.at,
+      fmt::format("{} takes {} argument{}, and each step gives {}: the value so far{}", name, least,
+                  least == 1 ? "" : "s", count, count == 1 ? "" : " and those in parentheses"));
+}
+
+absl::StatusOr<Val> RuleTextParser::ApplyStep(const RepeatedStep& step, const Val& chain) {
+  if (step.function != nullptr) {
+    std::map<std::string, Binding> bindings{
+        {step.function->parameters[0], Binding{"", chain, nullptr}}};
+    for (size_t i = 0; i < step.arguments.size(); ++i)
+      bindings[step.function->parameters[i + 1]] = step.arguments[i];
+    return Apply(*step.function, std::move(bindings), step.at);
+  }
+  if (++applied_ > kMostApplied)
+    return ErrorAt(step.at, fmt::format("patterns are applied more than {} times", kMostApplied));
+  std::vector<std::vector<OperandPattern>> operands{One(chain)};
+  for (const Binding& argument : step.arguments) {
+    if (argument.literal != nullptr)
+      return ErrorAt(step.at, fmt::format("operands of {} are values", step.op->name()));
+    operands.push_back(One(argument.val ? *argument.val : Variable(argument.name)));
+  }
+  operands.resize(step.op->def().operands.size());
+  return MakeOp(step.op->name(), std::move(operands), {});
+}
+
+// repeat(neg, x, 0, 3)   repeat(add(y), x, 1, 6) as n
 absl::StatusOr<Val> RuleTextParser::ParseRepeat() {
   constexpr int kMostRepeated = 64;
   TENON_RETURN_IF_ERROR(Require("("));
-  const Token at = token_;
-  TENON_ASSIGN_OR_RETURN(const std::string name, Name("the name of a pattern"));
-  const auto function = functions_.find(name);
-  if (function == functions_.end() || function->second.parameters.size() != 1)
-    return ErrorAt(at, fmt::format("there is no pattern '{}' of one parameter", name));
+  TENON_ASSIGN_OR_RETURN(const RepeatedStep step, ParseRepeatedStep());
   TENON_RETURN_IF_ERROR(Require(","));
   TENON_ASSIGN_OR_RETURN(const Val base, ParseVal());
   TENON_RETURN_IF_ERROR(Require(","));
@@ -144,16 +198,23 @@ absl::StatusOr<Val> RuleTextParser::ParseRepeat() {
   TENON_RETURN_IF_ERROR(Require(","));
   TENON_ASSIGN_OR_RETURN(const int most, IntegerWithin(least, kMostRepeated));
   TENON_RETURN_IF_ERROR(Require(")"));
-  absl::Status status;
-  const auto step = [&](const Val& chain) {
-    if (!status.ok()) return chain;
-    absl::StatusOr<Val> next = Apply(
-        function->second, {{function->second.parameters[0], Binding{"", chain, nullptr}}}, at);
-    status = next.status();
-    return next.ok() ? *next : chain;
-  };
-  const Val repeated = Repeat(base, least, most, step);
-  TENON_RETURN_IF_ERROR(status);
+  AttrRef count;
+  if (Take("as")) {
+    TENON_ASSIGN_OR_RETURN(const std::string name, Name("a name for the count"));
+    count = AttrVariable(name);
+  }
+  // Longer chains are tried first.
+  std::vector<ValRef> chains;
+  Val chain = base;
+  for (int i = 0; i <= most; ++i) {
+    if (i > 0) {
+      TENON_ASSIGN_OR_RETURN(chain, ApplyStep(step, chain));
+    }
+    if (i < least) continue;
+    const Val one = count == nullptr ? chain : MakeLet(chain, count, MakeLiteral(int64_t{i}));
+    chains.insert(chains.begin(), one.ref());
+  }
+  const Val repeated = MakeAnyOf(std::move(chains));
   if (repeated.ref().node->depth > kMaxDepth) return TooDeep();
   return repeated;
 }

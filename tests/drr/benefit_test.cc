@@ -70,6 +70,27 @@ rule four { match tanh(exp(tanh(exp(x)))) replace relu(x) }
   EXPECT_THAT(counts, ElementsAre(Pair("two", 2)));
 }
 
+// The root that is visited first has the shortest chain.
+TEST(BenefitTest, ARepeatedStepTakesTheLongestChain) {
+  EXPECT_THAT(Apply("rule erfs { match repeat(erf, x, 2, 6) replace neg(x) }",
+                    std::vector<std::string>(11, "ten.erf")),
+              ElementsAre(Pair("erfs", 2)));
+  // Steps of two operations.
+  std::vector<std::string> ops;
+  for (int i = 0; i < 7; ++i) ops.insert(ops.end(), {"ten.exp", "ten.tanh"});
+  EXPECT_THAT(Apply("pattern step(y) = tanh(exp(y))\n"
+                    "rule steps { match repeat(step, x, 1, 4) replace neg(x) }",
+                    ops),
+              ElementsAre(Pair("steps", 2)));
+}
+
+// The longest match that is refused hides no shorter one.
+TEST(BenefitTest, AChainThatIsTooLongEndsWhereItMay) {
+  EXPECT_THAT(Apply("rule erfs { match repeat(erf, x, 2, 6) as n where n <= 3 replace neg(x) }",
+                    std::vector<std::string>(8, "ten.erf")),
+              ElementsAre(Pair("erfs", 3)));
+}
+
 TEST(BenefitTest, TheHighestOfThreeOverlappingRulesWins) {
   const Counts counts = Apply(R"(
 rule two { match tanh(exp(x)) replace neg(x) benefit 1 }

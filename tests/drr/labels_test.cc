@@ -208,6 +208,35 @@ TEST_F(LabelsTest, NoRuleOfABenchmarkIsACandidateInItsProgram) {
   }
 }
 
+// The last condition alone would hold for all of them.
+TEST_F(LabelsTest, AllConditionsOnANumberCount) {
+  const CompiledRules rules = Rules(R"(
+rule low { match add(x, splat(c)) where c > 1 && c < 2 replace x }
+rule high { match add(x, splat(c)) where 2 < c && 9 >= c replace x }
+rule negative { match add(x, splat(c)) where c >= -3 && c <= -1 && c < 9 replace x }
+rule computed { match add(x, splat(c)) where c * 2 > 3 && c < 9 replace x }
+rule one { match add(x, splat(c)) where c == 1.5 && c < 9 replace x }
+rule outside { match add(x, splat(c)) where (c < 1 || c > 8) && c < 10 replace x }
+)");
+  const auto at = [&](const char* number) {
+    return Candidates(
+        rules,
+        fmt::format(
+            R"(%c = "core.constant"() <{{value = dense<{}> : tensor<f32>}}> : () -> tensor<f32>
+ %o = "ten.add"(%x, %c) : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>)",
+            number));
+  };
+  EXPECT_THAT(at("0.5"), ElementsAre("outside"));
+  EXPECT_THAT(at("1.5"), ElementsAre("low", "one"));
+  EXPECT_THAT(at("1.75"), ElementsAre("low", "computed"));
+  EXPECT_THAT(at("2.0"), ElementsAre("computed"));
+  EXPECT_THAT(at("0x7FC00000"), IsEmpty());  // NaN
+  EXPECT_THAT(at("9.0"), ElementsAre("high", "outside"));
+  EXPECT_THAT(at("-1.0"), ElementsAre("negative", "outside"));
+  EXPECT_THAT(at("-4.0"), ElementsAre("outside"));
+  EXPECT_THAT(at("100.0"), IsEmpty());
+}
+
 TEST_F(LabelsTest, AsksForTypesNumbersAttributesAndEqualOperands) {
   const CompiledRules rules = Rules(R"(
 rule twice { match add(x, x) replace x }

@@ -207,6 +207,34 @@ TEST_F(TermsTest, SetsOfOperations) {
             "x.drr:1:28: add has other operands than relu");
 }
 
+TEST_F(TermsTest, ChainsOfSteps) {
+  const std::string defined = "pattern plus(y, k) = add(y, mul(k, splat(2)))\n";
+  // Arguments are of the rule: one value in each step.
+  EXPECT_EQ(
+      Why("rule a { match repeat(add(x), add(x, x), 1, 4) as n replace mul(x, splat(n + 2)) }"),
+      "accepted");
+  EXPECT_EQ(
+      Why(defined + "rule a { match repeat(plus(x), neg(z), 2, 4) as n where same_type(x, z) && "
+                    "n >= 2 replace add(x, z) }"),
+      "accepted");
+  EXPECT_EQ(Why("rule a { match repeat(neg, x, 2, 64) replace x }"), "accepted");
+  EXPECT_EQ(Read("rule a { match repeat(add(x), x, 1, 2) as n replace mul(x, splat(n)) }"),
+            Read("rule a { let _1 = add(x, x) match any((add(_1, x) let n = 2) | (_1 let n = 1)) "
+                 "replace mul(x, splat(n)) }"));
+  EXPECT_EQ(Read("rule a { match repeat(ngg, x, 2, 6) replace x }"),
+            "x.drr:1:23: there is no pattern or operation 'ngg' to repeat; did you mean 'neg'?");
+  EXPECT_EQ(Read("rule a { match repeat(add, x, 2, 6) replace x }"),
+            "x.drr:1:23: add takes 2 arguments, and each step gives 1: the value so far");
+  EXPECT_EQ(
+      Read(defined + "rule a { match repeat(plus(x, x), x, 2, 6) replace x }"),
+      "x.drr:2:23: plus takes 2 arguments, and each step gives 3: the value so far and those in "
+      "parentheses");
+  EXPECT_EQ(Read("rule a { match repeat(concat(y), x, 2, 6) replace x }"),
+            "x.drr:1:23: concat takes a list: repeat a pattern of it");
+  EXPECT_EQ(Read("rule a { match repeat(add(2), x, 2, 6) replace x }"),
+            "x.drr:1:23: operands of ten.add are values");
+}
+
 TEST_F(TermsTest, FunctionsOfPatterns) {
   const std::string defined =
       "pattern half(y) = any(mul(y, splat(0.5)) | div(y, splat(2)))\n"

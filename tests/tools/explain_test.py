@@ -295,6 +295,29 @@ class ExplainTest(unittest.TestCase):
     self.assertNotIn('no place nearly', text)
     self.assertIn('biased-gelu: fired 2 times\n', self.ask(BERT, rule, '--disable-rules=linear-activation'))
 
+  def test_own_rule_where_a_built_in_rule_takes_the_node(self):
+    program = """func.func() <{function_type = (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>), sym_name = "main"}> ({
+^bb0(%x: tensor<4x8xf32>):
+  %k = core.constant() <{value = dense<1.5> : tensor<f32>}> : () -> tensor<f32>
+  %0 = ten.mul(%x, %k) : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %1 = ten.sigmoid(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = ten.mul(%x, %1) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  func.return(%2, %0) : (tensor<4x8xf32>, tensor<4x8xf32>) -> ()
+}) : () -> ()
+"""
+    rule = ('rule quick { match mul(x, sigmoid(mul(x, splat(s)))) where s > 1.6 && s < 1.8 replace mul(x, x) }')
+    with tempfile.TemporaryDirectory() as folder:
+      for name, text in (('near.mlir', program), ('own.drr', rule)):
+        with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
+          file.write(text)
+      for question in ('quick', 'quick@near.mlir:6:8'):
+        result = subprocess.run([IR_OPT, 'near.mlir', '-O2', '--rules=own.drr', f'--explain={question}'], cwd=folder,
+                                capture_output=True, check=False, timeout=120, encoding='utf-8')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r'near\.mlir:6:8 \(as the model is written\): matched 2 of 3 ops; stopped at '
+                         r'near\.mlir:4:8: .*the rule wants that s > 1\.6, and s is 1\.5')
+        self.assertIn('rule gated', result.stdout)
+
   def test_own_rule_that_nearly_fits(self):
     # The normal form has no power any more: the model as it is written has.
     text = self.ask(LLAMA, 'rule cube { match pow(x, splat(3)) replace mul(x, mul(x, x)) lowers "powers" }')

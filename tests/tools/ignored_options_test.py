@@ -25,6 +25,8 @@ REFUSED = [
     *[(f'ir-opt {action} {more}', named) for action in ('--list-ops', '--list-rules', '--list-passes')
       for more, named in (('-o out.mlir', '-o'), ('TEXT', 'm.mlir'), ('-O2', '-O2'), ('--timing', '--timing'))],
     ('ir-opt --list-ops --list-rules', '--list-ops'),
+    ('ir-opt --list-ops --rules=RULE', '--rules'),
+    ('ir-opt --list-rules --load-ops=RULE', '--load-ops'),
     ('ir-opt --check-rules=RULE -O2', '-O2'),
     ('ir-opt --check-rules=RULE --rules=RULE', '--rules'),
     ('ir-opt --check-rules=RULE -o out.mlir', '-o'),

@@ -517,6 +517,33 @@ class IrOptTest(unittest.TestCase):
     status, _, err = ir_opt('-', '-O1', '-j0', text=GOOD)
     self.assertEqual(status, 2)
     self.assertIn('-j is', err)
+  def test_rules_of_a_file_are_listed(self):
+    with tempfile.TemporaryDirectory() as folder:
+      path, ops = os.path.join(folder, 'my.drr'), os.path.join(folder, 'ops.drr')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write('rule half-of { summary "a half" match neg(my.halve(x)) replace my.halve(neg(x)) lowers before(neg, my.halve) }\n')
+      with open(ops, 'w', encoding='utf-8') as f:
+        f.write('op my.halve(x: float) -> elementwise')
+      options = (f'--rules={path}', f'--load-ops={ops}')
+      text = self.run_ok('--list-rules=half-of', *options, text=None)
+      self.assertTrue(text.startswith(f'// {path}, {path}:1\nrule half-of {{\n'), text)
+      self.assertIn('match   ten.neg(my.halve(x))', text)
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+      self.assertIn('\nrule half-of {\n', self.run_ok('--list-rules=half-of', *options, text=None))
+      self.assertEqual(self.run_ok('--list-rules=half-*', *options, text=None).count('rule '), 1)
+      everything = self.run_ok('--list-rules', *options, text=None)
+      self.assertIn(f'\n{path}: rules of a file\n  half-of ', everything)
+      self.assertTrue(everything.startswith(self.run_ok('--list-rules', text=None)))
+      built_in, of_file = self.run_ok('--list-rules=opaque', text=None), self.run_ok('--list-rules=opaque', *options, text=None)
+      count = lambda lines: int(re.search(r' of (\d+) rules', lines).group(1))
+      self.assertEqual(count(of_file), count(built_in) + 1)
+      status, _, err = ir_opt('--list-rules=half-off', *options, text=None)
+      self.assertEqual(status, 2)
+      self.assertIn("there is no rule 'half-off'; did you mean 'half-of'?", err)
+      status, _, err = ir_opt('--list-rules', f'--rules={path}', text=None)
+      self.assertEqual(status, 2)
+      self.assertIn("'my.halve'", err)
 
   def test_onnx(self):
     from_path = self.run_ok(MODEL, '--elide-resources', text=None)

@@ -45,15 +45,45 @@ absl::StatusOr<std::string> OpListText(const std::vector<std::string>& op_files)
   return text;
 }
 
-absl::StatusOr<std::string> RuleListText() {
-  Context context;
-  RegisterAllDialects(context);
-  std::string text;
+namespace {
+
+// Rules that belong together: a family, or those of one file.
+struct RuleGroup {
+  std::string title;  // "norm (fuse)"
+  std::string summary;
+  pattern::RuleSet rules;
+};
+
+// The built-in rules, then those of the files in order. `context` must know all operations.
+absl::StatusOr<std::vector<RuleGroup>> RuleGroups(const std::vector<std::string>& files,
+                                                  Context& context) {
+  std::vector<RuleGroup> groups;
   for (const pattern::Family& family : pattern::Families()) {
-    const pattern::RuleSet rules = pattern::RulesOf(family);
-    TENON_RETURN_IF_ERROR(drr::CompiledRules::Create(rules, context).status());
-    text += fmt::format("{} ({}): {}\n", family.name, family.phase, family.summary);
-    for (const drr::Rule& rule : rules) {
+    groups.push_back({fmt::format("{} ({})", family.name, family.phase),
+                      std::string(family.summary), pattern::RulesOf(family)});
+  }
+  pattern::RuleSet given;
+  for (const std::string& file : files) {
+    TENON_ASSIGN_OR_RETURN(pattern::RuleSet rules, ReadRules(file, context));
+    given.insert(given.end(), rules.begin(), rules.end());
+    groups.push_back({file, "rules of a file", std::move(rules)});
+  }
+  TENON_RETURN_IF_ERROR(CheckRuleNames(given));
+  return groups;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RuleListText(const std::vector<std::string>& files,
+                                         const std::vector<std::string>& op_files) {
+  Context context;
+  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
+  std::string text;
+  for (const RuleGroup& group : groups) {
+    TENON_RETURN_IF_ERROR(drr::CompiledRules::Create(group.rules, context).status());
+    text += fmt::format("{}: {}\n", group.title, group.summary);
+    for (const drr::Rule& rule : group.rules) {
       const std::string assumptions = rule.assumptions();
       text += fmt::format("  {:<36}  {}{}  [{}]\n", rule.name(), rule.summary(),
                           assumptions.empty() ? "" : " (" + assumptions + " without a proof)",
@@ -63,11 +93,15 @@ absl::StatusOr<std::string> RuleListText() {
   return text;
 }
 
-std::string OpaqueRuleText() {
+absl::StatusOr<std::string> OpaqueRuleText(const std::vector<std::string>& files,
+                                           const std::vector<std::string>& op_files) {
+  Context context;
+  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
   std::string text;
   size_t opaque = 0, all = 0;
-  for (const pattern::Family& family : pattern::Families()) {
-    for (const drr::Rule& rule : pattern::RulesOf(family)) {
+  for (const RuleGroup& group : groups) {
+    for (const drr::Rule& rule : group.rules) {
       ++all;
       const std::vector<std::string> reasons = rule.OpaqueReasons();
       if (reasons.empty()) continue;
@@ -79,14 +113,23 @@ std::string OpaqueRuleText() {
   return text + fmt::format("{} of {} rules have parts that only C++ says\n", opaque, all);
 }
 
-absl::StatusOr<std::string> RuleTexts(const std::string& what) {
-  TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(what));
+absl::StatusOr<std::string> RuleTexts(const std::string& what,
+                                      const std::vector<std::string>& files,
+                                      const std::vector<std::string>& op_files) {
+  Context context;
+  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
+  std::vector<std::string> names;
+  for (const RuleGroup& group : groups) {
+    for (const drr::Rule& rule : group.rules) names.push_back(rule.name());
+  }
+  TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(what, names));
   std::string text;
-  for (const pattern::Family& family : pattern::Families()) {
-    for (const drr::Rule& rule : pattern::RulesOf(family)) {
+  for (const RuleGroup& group : groups) {
+    for (const drr::Rule& rule : group.rules) {
       if (!query.rules.contains(rule.name())) continue;
-      text += fmt::format("{}// {} ({}), {}\n{}", text.empty() ? "" : "\n", family.name,
-                          family.phase, rule.place(), drr::ToString(rule));
+      text += fmt::format("{}// {}, {}\n{}", text.empty() ? "" : "\n", group.title, rule.place(),
+                          drr::ToString(rule));
     }
   }
   if (!query.node.empty() || text.empty()) {

@@ -17,14 +17,21 @@ namespace tenon::ir_opt {
 std::string PassListText(const PassRegistry& registry);
 // Returns the text for --list-ops.
 absl::StatusOr<std::string> OpListText(const std::vector<std::string>& op_files);
+// The next three know the built-in rules and those of `files`. Their errors are also those of
+// ReadRules and CheckRuleNames (transforms/rules/rule_cache.h).
+//
 // Returns the text for --list-rules. The error names a wrong rule, or two rules that conflict.
-absl::StatusOr<std::string> RuleListText();
-// Returns the rules that `what` names, each as text after a comment with its family and place.
-// `what` is the name of a rule or a family, the start of names, or a pattern with * and ?. If there
-// is no such rule, the error has the nearest name.
-absl::StatusOr<std::string> RuleTexts(const std::string& what);
-// The rules with parts that only C++ says, each with the reason.
-std::string OpaqueRuleText();
+absl::StatusOr<std::string> RuleListText(const std::vector<std::string>& files,
+                                         const std::vector<std::string>& op_files);
+// Returns the rules that `what` names, each as text after a comment with its family or file, and
+// its place. `what` is the name of a rule or a family, the start of names, or a pattern with * and
+// ?. If there is no such rule, the error has the nearest name.
+absl::StatusOr<std::string> RuleTexts(const std::string& what,
+                                      const std::vector<std::string>& files,
+                                      const std::vector<std::string>& op_files);
+// Returns the rules with parts that only C++ says, each with the reason.
+absl::StatusOr<std::string> OpaqueRuleText(const std::vector<std::string>& files,
+                                           const std::vector<std::string>& op_files);
 // Returns the text for --rule-automaton: a graph for each root op of a family, or of a file of
 // rules that ends in .drr. InvalidArgument or NotFound if there is no such family or file.
 absl::StatusOr<std::string> RuleAutomata(const std::string& name,

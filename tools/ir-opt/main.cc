@@ -201,13 +201,15 @@ int PrintRuleAutomata(const Options& options) {
   return kDone;
 }
 
-int PrintRuleList(const std::string& what) {
-  if (what == "opaque") {
-    PrintText(OpaqueRuleText());
-    return kDone;
-  }
-  const absl::StatusOr<std::string> text = what.empty() ? RuleListText() : RuleTexts(what);
-  if (!text.ok()) return Fail(what.empty() ? kFailed : kBadInput, text.status());
+int PrintRuleList(const Options& options) {
+  const std::string& what = options.list_rules;
+  const absl::StatusOr<std::string> text =
+      what == "opaque" ? OpaqueRuleText(options.rules, options.op_files)
+      : what.empty()   ? RuleListText(options.rules, options.op_files)
+                       : RuleTexts(what, options.rules, options.op_files);
+  // Built-in rules are wrong by no fault of the caller.
+  if (!text.ok())
+    return Fail(what.empty() && options.rules.empty() ? kFailed : kBadInput, text.status());
   PrintText(*text);
   return kDone;
 }
@@ -230,7 +232,7 @@ int Main(const std::vector<std::string>& arguments) {
       PrintText(PassListText(registry));
       return kDone;
     case Options::Action::kListRules:
-      return PrintRuleList(options->list_rules);
+      return PrintRuleList(*options);
     case Options::Action::kRuleAutomaton:
       return PrintRuleAutomata(*options);
     case Options::Action::kListOps: {

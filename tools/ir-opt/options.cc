@@ -196,7 +196,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
     {{"list-rules", "", Takes::kOptional, "RULE",
-      "list the rules, or show those of a name, a pattern, or `opaque`"},
+      "list the rules, also those of --rules, or show those of a name, a pattern, or `opaque`"},
      [](Options& o, const Given& g) {
        o.list_rules = std::string(g.value);
        return Set(o.action, Action::kListRules);
@@ -255,8 +255,14 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
     const bool takes_ops = options.action == Action::kListOps ||
                            options.action == Action::kCheckRules ||
                            options.action == Action::kRuleAutomaton;
-    TENON_RETURN_IF_ERROR(takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops"})
-                                    : tools::RefuseBeside(options.given, action, {}));
+    if (options.action == Action::kListRules) {
+      TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops"}));
+      TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.rules.empty(), "load-ops",
+                                                "beside --list-rules without --rules"));
+    } else {
+      TENON_RETURN_IF_ERROR(takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops"})
+                                      : tools::RefuseBeside(options.given, action, {}));
+    }
     const std::string other =
         has_input ? fmt::format("'{}'", options.input)
         : options.steps.empty()
