@@ -28,9 +28,9 @@ int64_t MovedAxis(int64_t axis, int64_t rank) {
   return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
 }
 
-class Rewriter {
+class AxesRewriter {
  public:
-  Rewriter(Operation& op, int64_t rank)
+  AxesRewriter(Operation& op, int64_t rank)
       : op_(op), rank_(rank), slots_(op.slots().begin(), op.slots().end()) {}
 
   std::vector<Attribute> Take() { return std::move(slots_); }
@@ -188,7 +188,7 @@ absl::StatusOr<Value> Permuted(OpBuilder& builder, Location location, Value x,
 }
 
 std::optional<ChannelsLastForm> AlongAxes(Operation& op, int64_t rank) {
-  Rewriter rewriter(op, rank);
+  AxesRewriter rewriter(op, rank);
   ChannelsLastForm form;
   const auto rewrite = [&] {
     if (WorksAlongAxis(op)) return rewriter.Axis("axis");
