@@ -2,6 +2,7 @@
 // fold instead.
 #include <utility>
 
+#include "ir/core/constants/constant.h"
 #include "ir/core/operation.h"
 #include "patterns/canonical/slices.h"
 #include "patterns/facts/magnitude.h"
@@ -227,6 +228,75 @@ Rule ScaleOfScale() {
       .Replace(Mul(x, Splat(HeldProduct(DTypeOf(x), a, b))));
 }
 
+// ---- repetition --------------------------------------------------------------------------------
+
+// A tile of axes of extent 1 is an expand, which what follows may do without.
+Rule TileOfOnes() {
+  Val x("x");
+  Val root = Tile(x, {.repeats = kAny});
+  return Rule("tile-of-ones")
+      .Summary("a tile that repeats only axes of extent 1 is an expand")
+      .Match(root)
+      .Where(If("only axes of extent 1 are repeated", BroadcastsTo(ShapeOf(x), ShapeOf(root))))
+      .Replace(Expand(x, {.shape = ShapeOf(root)}))
+      .Lowers(OpsOf({"ten.tile"}));
+}
+
+// Along the last axis pairs stay, which rotary tables are made of.
+Rule ConcatOfOneValue() {
+  Val x("x");
+  Attr<int64_t> axis("axis");
+  Val root = AnyOf(Concat({x, x}, {.axis = axis}), Concat({x, x, x}, {.axis = axis}),
+                   Concat({x, x, x, x}, {.axis = axis}), Concat({x, x, x, x, x}, {.axis = axis}),
+                   Concat({x, x, x, x, x, x}, {.axis = axis}),
+                   Concat({x, x, x, x, x, x, x}, {.axis = axis}),
+                   Concat({x, x, x, x, x, x, x, x}, {.axis = axis}));
+  return Rule("concat-of-one-value")
+      .Summary("two to eight times one value along an axis of extent 1 are an expand")
+      .Match(root)
+      .Where(If("the axis is not the last, and has extent 1",
+                ExtentOf(x, axis) == 1 && Term(axis) + 1 < RankOf(x)))
+      .Replace(Expand(x, {.shape = ShapeOf(root)}))
+      .Lowers(OpsOf({"ten.concat"}));
+}
+
+// How often each slice along the axis comes in a row, where the indices are 0, 0, …, 1, 1, … to the
+// last one; null if they are not, or name each once.
+std::optional<int64_t> RepeatsInRow(Value x, Value indices, int64_t axis) {
+  const Attribute elements = ConstantElementsOf(indices);
+  if (!elements || !x.type().is_tensor() || axis < 0 || axis + 1 >= x.type().rank()) {
+    return std::nullopt;
+  }
+  const DimExpr slices = x.type().dim(axis);
+  if (!slices.is_constant() || slices.constant() < 1 || indices.type().rank() != 1) {
+    return std::nullopt;
+  }
+  const int64_t n = elements.type().num_elements(), repeats = n / slices.constant();
+  if (repeats < 2 || repeats * slices.constant() != n) return std::nullopt;
+  for (int64_t i = 0; i < n; ++i) {
+    if (elements.ElementAsInt(i) != i / repeats) return std::nullopt;
+  }
+  return repeats;
+}
+
+// Heads repeated by indices, as by an expand of an axis of its own.
+Rule GatherOfRepeats() {
+  Val x("x"), indices = Const("indices");
+  Attr<int64_t> axis("axis"), repeats("repeats");
+  Val root = Gather(x, indices, {.axis = axis});
+  const auto shape = [&](const Term& times) {
+    return ListOf({Spread(Take(ShapeOf(x), axis)), ExtentOf(x, axis), times,
+                   Spread(Drop(ShapeOf(x), Term(axis) + 1))});
+  };
+  return Rule("gather-of-repeats")
+      .Summary("a gather that repeats each slice in a row is an expand between reshapes")
+      .Match(root.Let(repeats, Compute(RepeatsInRow, x, indices, axis)))
+      .Replace(Reshape(Expand(Reshape(x, {.shape = shape(1)}), {.shape = shape(repeats)}),
+                       {.shape = ShapeOf(root)}))
+      .Lowers(OpsOf({"ten.gather"}))
+      .Opaque("the indices are compared element by element");
+}
+
 // x / 2^n = x * 2^-n, exactly
 Rule DivideByPowerOfTwo() {
   Val x("x");
@@ -279,6 +349,9 @@ RuleSet CanonicalizeRules() {
           MatmulScaledTransposedB(),
           TransposeInThreeAxes(),
           ScaleOfScale(),
+          TileOfOnes(),
+          ConcatOfOneValue(),
+          GatherOfRepeats(),
           DivideByPowerOfTwo(),
           SelectUnderSoftmaxLowest("select-under-softmax-lowest", false),
           SelectUnderSoftmaxLowest("select-under-softmax-lowest-inverted", true)};

@@ -16,7 +16,8 @@ Val HalfProduct(const Val& x, const Val& f) {
   return AnyOf(Mul(Mul(x, y), half), Mul(Mul(x, half), y), Mul(x, Mul(y, half)),
                Mul(x, Add(Mul(f, half), half)), Div(Mul(x, y), Splat(2)), Mul(Div(x, Splat(2)), y),
                Mul(x, Div(y, Splat(2))), Mul(Add(Mul(x, f), x), half),
-               Add(Mul(Mul(x, half), f), Mul(x, half)));
+               Add(Mul(Mul(x, half), f), Mul(x, half)),
+               Mul(x, Sub(Splat(1), Mul(Sub(Splat(1), f), half))));
 }
 
 // x * (1 + erf(x / sqrt(2))) / 2
@@ -213,6 +214,24 @@ Rule LeakyReluFromWhere() {
       .Replace(LeakyRelu(x, {.alpha = Real(alpha)}));
 }
 
+// relu(x) - a relu(-x) and relu(x) + a min(x, 0), as Keras spells it. Of -0 both make 0, and the op
+// makes -0.
+Rule LeakyReluFromParts() {
+  Val x("x");
+  Attr<float> alpha("alpha"), slope("slope");
+  Val mirrored = Relu(Neg(x));
+  Val y = AnyOf(Sub(Relu(x), Mul(mirrored, Splat(slope))).Let(alpha, Real(slope)),
+                Add(Relu(x), Mul(mirrored, Splat(slope))).Let(alpha, -Term(slope)),
+                Add(Relu(x), Mul(Clip(x, {.max = 0}), Splat(slope))).Let(alpha, Real(slope)));
+  return Rule("leaky-relu-from-parts")
+      .Summary("relu(x) - a relu(-x)")
+      .Match(y)
+      .Where(NotF64(x) &&
+             If("the slope is finite", Compare(AbsOf(alpha), "<=", LargestFiniteOf(DTypeOf(x)))))
+      .IgnoresSignOfZero(If("nothing divides by the result", !TellsSignOfZero(y)))
+      .Replace(LeakyRelu(x, {.alpha = Real(alpha)}));
+}
+
 }  // namespace
 
 RuleSet ActivationRules() {
@@ -234,7 +253,8 @@ RuleSet ActivationRules() {
           HardSwishOfSix(),
           ReluFromMax(),
           LeakyReluFromMax(),
-          LeakyReluFromWhere()};
+          LeakyReluFromWhere(),
+          LeakyReluFromParts()};
 }
 
 }  // namespace tenon::pattern

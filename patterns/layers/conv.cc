@@ -1,8 +1,10 @@
 // Convolutions: batch norm folded into the weights, then bias, residual and activation in one op.
 #include <numeric>
+#include <utility>
 
 #include "patterns/facts/magnitude.h"
 #include "patterns/layers/activations.h"
+#include "patterns/layers/conv_parts.h"
 #include "patterns/layers/norm_parts.h"
 
 namespace tenon::pattern {
@@ -31,21 +33,6 @@ struct ConvAttrs {
 // [M, 1, 1, …] of w's rank, to scale w's output channels.
 Term PerOutputChannel(const Val& w) {
   return ListOf({ExtentOf(w, 0), Spread(Ones(RankOf(w) - 1))});
-}
-
-// The shape of b is that of one value a channel of x, or b is one number.
-Condition IsPerChannelOrNumber(const char* words, const Val& b, const Val& x) {
-  return If(words, Or(IsPerChannel(b, x), And(IsNumber(b, x), Compare(RankOf(x), ">", 2))));
-}
-
-// [M, 1, …], one axis less than x has: against this all such shapes broadcast to the same elements.
-Term ChannelShape(const Val& x) { return ListOf({ExtentOf(x, 1), Spread(Ones(RankOf(x) - 2))}); }
-
-Term ChannelsOf(const Val& x) { return ListOf({ExtentOf(x, 1)}); }
-
-// A number for each channel, or for all, as [M].
-Val AsChannels(const Val& b, const Val& conv) {
-  return Reshape(Expand(b, {.shape = ChannelShape(conv)}), {.shape = ChannelsOf(conv)});
 }
 
 // batch_norm(conv(x, w) [+ b]): with k = scale / sqrt(var + eps), conv(x, w * k) + (b - mean) * k +
@@ -117,71 +104,76 @@ Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FI
       .Lowers(OpsBefore({"nn.conv"}, {"ten.mul"}));
 }
 
-// batch_norm(conv_transpose(x, w)): w is [C, M, kernel…]
-Rule ConvTransposeBatchNorm(const char* name, bool with_bias, const char* file = __builtin_FILE(),
-                            int line = __builtin_LINE()) {
-  Val x("x"), w = Const("w"), b = Const("b");
-  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
-  Attr<float> epsilon("epsilon");
-  Attr<I64s> strides("strides"), pads("pads"), dilations("dilations"), more("output_padding");
-  nn::ConvTransposeArgs args{
-      .strides = strides, .pads = pads, .dilations = dilations, .output_padding = more};
-  Val conv = nn::ConvTranspose(x, w, with_bias ? OptVal(b) : OptVal(), args);
-  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
-  Val weights = Mul(w, Reshape(k, {.shape = ChannelShape(conv)}));
-  Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
+// conv(x * k, w) = conv(x, w * k): zeros around the image stay zeros.
+Rule ConvOfScaled() {
+  ConvAttrs a;
+  Val x("x"), w("w"), b("b"), k = Const("k");
+  nn::ConvArgs args = a.args();
+  args.group = 1;
+  Val scaled = Mul(x, k);
+  Val factors = Reshape(AsChannels(k, scaled), {.shape = ChannelShape(w)});
+  return Rule("conv-of-scaled")
+      .Summary("a number for each channel of the image scales the weights")
+      .Match(nn::Conv(scaled, w, Maybe(b), args))
+      .Where(IsPerChannelOrNumber("k has an element for each channel", k, x) &&
+             If("nothing else uses the weights", HasOneUse(w)) && AreFinite("k is finite", k) &&
+             FollowsFromConstants(w))
+      .Replace(nn::Conv(x, Mul(w, factors), b, args))
+      .Lowers(OpsBefore({"ten.mul"}, {MeasuredOp("nn.conv").At(0)}));
+}
+
+// No window meets zeros around the image, which a summand would have to reach as well.
+Condition NothingIsPadded(const ConvAttrs& a) {
+  const Term pads = a.pads, none = Ones(LengthOf(pads));
+  return If("nothing is padded",
+            Or(Compare(a.auto_pad, "==", "VALID"),
+               And(Compare(a.auto_pad, "==", "NOTSET"), Compare(pads + none, "==", none))));
+}
+
+// What a summand [C] of the image adds to each result: the sum of w * o over all but its filters.
+Val SumOverWindow(const Val& w, const Val& o) {
+  return ReduceSum(Mul(w, Reshape(o, {.shape = ChannelShape(w)})),
+                   {.axes = IntegersFrom(1, RankOf(w)), .keepdims = false});
+}
+
+// conv(x + o, w) = conv(x, w) + sum(w * o)
+Rule ConvOfShifted(const char* name, bool with_bias, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w = Const("w"), b("b"), o = Const("o");
+  nn::ConvArgs args = a.args();
+  args.group = 1;
+  Val shifted = Add(x, o);
+  Val bias = SumOverWindow(w, AsChannels(o, shifted));
   return Rule(name, file, line)
-      .Summary("batch_norm(conv_transpose(x)) = conv_transpose(x) with scaled weights")
-      .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
-      .Where(AreFiniteStatistics(scale, mean, var))
-      .Replace(nn::ConvTranspose(x, weights, offset, args))
-      .Lowers(OpsOf({"nn.batch_norm"}));
+      .Summary("a number added to each channel of the image goes into the bias")
+      .Match(nn::Conv(shifted, w, with_bias ? OptVal(b) : OptVal(), args))
+      .Where(IsPerChannelOrNumber("o has an element for each channel", o, x) &&
+             NothingIsPadded(a) && AreFinite("o is finite", o) &&
+             AreFinite("the weights are finite", w))
+      .Replace(nn::Conv(x, w, with_bias ? Add(b, bias) : bias, args))
+      .Lowers(OpsBefore({"ten.add"}, {MeasuredOp("nn.conv").At(0)}));
 }
 
-Rule ConvTransposeActivation() {
-  Val x("x"), w("w"), b("b");
-  Attr<I64s> strides("strides"), pads("pads"), dilations("dilations"), more("output_padding");
-  Attr<int64_t> group("group");
-  Attr<std::string> activation("activation");
-  Attr<float> alpha("alpha"), beta("beta");
-  Val conv = nn::ConvTranspose(x, w, Maybe(b),
-                               {.strides = strides,
-                                .pads = pads,
-                                .dilations = dilations,
-                                .output_padding = more,
-                                .group = group});
-  return Rule("conv-transpose-activation")
-      .Summary("activation(conv_transpose(x))")
-      .Match(AnyActivation(conv, activation, alpha, beta))
-      .Replace(fused::ConvTranspose(x, w, b,
-                                    {.strides = strides,
-                                     .pads = pads,
-                                     .dilations = dilations,
-                                     .output_padding = more,
-                                     .group = group,
-                                     .activation = activation,
-                                     .alpha = alpha,
-                                     .beta = beta}))
-      .RequireKernel();
-}
-
-// One that no convolution takes: by elements, which fuse, and whatever the layout. Not of 16 bits,
-// in which factors and offsets, and an epsilon, would be rounded before they meet.
-Rule BatchNormAlone() {
-  Val x("x");
+// conv(batch_norm(x), w): the factors go into the weights, the summands into the bias.
+Rule ConvOfBatchNorm(const char* name, bool with_bias, const char* file = __builtin_FILE(),
+                     int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w = Const("w"), b("b");
   Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
   Attr<float> epsilon("epsilon");
+  nn::ConvArgs args = a.args();
+  args.group = 1;
   Val norm = BatchNorm(x, scale, bias, mean, var, {.epsilon = epsilon});
   Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
-  auto by_channel = [&](Val v) { return Reshape(v, {.shape = ChannelShape(norm)}); };
-  return Rule("batch-norm-by-elements")
-      .Summary("batch_norm(x) with known statistics = x * k + offset")
-      .Match(norm)
-      .Where(If("the tensor has spatial axes", RankOf(norm) > 2))
-      .Where(AreFiniteStatistics(scale, mean, var))
-      .Where((DTypeIs(norm, DType::kF32) && DTypeIs(scale, DType::kF32)) ||
-             (DTypeIs(norm, DType::kF64) && DTypeIs(scale, DType::kF64)))
-      .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))
+  Val weights = Mul(w, Reshape(k, {.shape = ChannelShape(w)}));
+  Val sum = SumOverWindow(w, Sub(bias, Mul(mean, k)));
+  return Rule(name, file, line)
+      .Summary("conv(batch_norm(x)) without padding = conv(x) with scaled weights")
+      .Match(nn::Conv(norm, w, with_bias ? OptVal(b) : OptVal(), args))
+      .Where(NothingIsPadded(a) && AreFiniteStatistics(scale, mean, var) &&
+             AreFinite("the weights are finite", w))
+      .Replace(nn::Conv(x, weights, with_bias ? Add(b, sum) : sum, args))
       .Lowers(OpsOf({"nn.batch_norm"}));
 }
 
@@ -339,23 +331,21 @@ Rule ConvActivation(const char* name, bool with_residual, const char* file = __b
 }  // namespace
 
 RuleSet ConvRules() {
-  return {ConvBatchNorm("conv-batch-norm", false),
-          ConvBatchNorm("conv-bias-batch-norm", true),
-          ConvTransposeBatchNorm("conv-transpose-batch-norm", false),
-          ConvTransposeBatchNorm("conv-transpose-bias-batch-norm", true),
-          BatchNormAlone(),
-          ConvOfPad(),
-          ConvUnseenTaps(),
-          ConvScale("conv-scale", false),
-          ConvScale("conv-bias-scale", true),
-          ConvBias("conv-bias", false),
-          ConvBias("conv-second-bias", true),
-          ConvResidual(),
-          ConvBiasAfterResidual("conv-bias-after-residual", false),
-          ConvBiasAfterResidual("conv-second-bias-after-residual", true),
-          ConvActivation("conv-activation", false),
-          ConvActivation("conv-residual-activation", true),
-          ConvTransposeActivation()};
+  RuleSet rules = ConvTransposeRules();
+  for (Rule& rule :
+       RuleSet{ConvBatchNorm("conv-batch-norm", false), ConvBatchNorm("conv-bias-batch-norm", true),
+               ConvOfBatchNorm("conv-of-batch-norm", false),
+               ConvOfBatchNorm("conv-bias-of-batch-norm", true), ConvOfPad(), ConvUnseenTaps(),
+               ConvScale("conv-scale", false), ConvScale("conv-bias-scale", true),
+               ConvBias("conv-bias", false), ConvBias("conv-second-bias", true), ConvOfScaled(),
+               ConvOfShifted("conv-of-shifted", false), ConvOfShifted("conv-bias-of-shifted", true),
+               ConvResidual(), ConvBiasAfterResidual("conv-bias-after-residual", false),
+               ConvBiasAfterResidual("conv-second-bias-after-residual", true),
+               ConvActivation("conv-activation", false),
+               ConvActivation("conv-residual-activation", true)}) {
+    rules.push_back(std::move(rule));
+  }
+  return rules;
 }
 
 }  // namespace tenon::pattern

@@ -1,6 +1,8 @@
-// Residual additions with the norm that follows. They come last: attention and linear want the
-// addition for themselves first.
+// Residual additions with the norm that follows, and batch norms that no convolution has taken.
+// They come last: attention and linear want the addition for themselves first.
 #include "patterns/layers/activations.h"
+#include "patterns/layers/conv_parts.h"
+#include "patterns/layers/norm_parts.h"
 
 namespace tenon::pattern {
 namespace {
@@ -89,11 +91,31 @@ Rule SkipGroupNormActivation() {
       .RequireKernel();
 }
 
+// One that no convolution takes: by elements, which fuse, and whatever the layout. Not of 16 bits,
+// in which factors and offsets, and an epsilon, would be rounded before they meet.
+Rule BatchNormAlone() {
+  Val x("x");
+  Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
+  Attr<float> epsilon("epsilon");
+  Val norm = BatchNorm(x, scale, bias, mean, var, {.epsilon = epsilon});
+  Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
+  auto by_channel = [&](Val v) { return Reshape(v, {.shape = ChannelShape(norm)}); };
+  return Rule("batch-norm-by-elements")
+      .Summary("batch_norm(x) with known statistics = x * k + offset")
+      .Match(norm)
+      .Where(If("the tensor has spatial axes", RankOf(norm) > 2))
+      .Where(AreFiniteStatistics(scale, mean, var))
+      .Where((DTypeIs(norm, DType::kF32) && DTypeIs(scale, DType::kF32)) ||
+             (DTypeIs(norm, DType::kF64) && DTypeIs(scale, DType::kF64)))
+      .Replace(Add(Mul(x, by_channel(k)), by_channel(Sub(bias, Mul(mean, k)))))
+      .Lowers(OpsOf({"nn.batch_norm"}));
+}
+
 }  // namespace
 
 RuleSet SkipRules() {
-  return {SkipLayerNorm(), SkipRmsNorm(), SkipGroupNorm(), GroupNormActivation(),
-          SkipGroupNormActivation()};
+  return {SkipLayerNorm(),           SkipRmsNorm(),   SkipGroupNorm(), GroupNormActivation(),
+          SkipGroupNormActivation(), BatchNormAlone()};
 }
 
 }  // namespace tenon::pattern

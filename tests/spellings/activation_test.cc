@@ -116,6 +116,10 @@ std::vector<Spelling> Gelus() {
     V erfc = g.Sub(1.0, Erf(g, g.Div(Unary(g, "Neg", x), kSqrt2)));
     g.Out(g.Mul(x, g.Mul(erfc, 0.5)));
   });
+  add("GeluOfComplement", [](Graph& g) {  // x * (1 - (1 - erf) / 2)
+    V x = X(g), rest = g.Sub(1.0, Erf(g, g.Div(x, kSqrt2)));
+    g.Out(g.Mul(x, g.Sub(1.0, g.Mul(rest, 0.5))));
+  });
   add("GeluPhi", [](Graph& g) {
     V x = X(g);
     V phi = g.Add(0.5, g.Mul(0.5, Erf(g, g.Div(x, kSqrt2))));
@@ -321,6 +325,27 @@ std::vector<Spelling> Others() {
       [](Graph& g) {
         V x = X(g);
         g.Out(g.Op("Where", {g.Op("Greater", {x, 0.0}), x, g.Mul(x, 0.1)}));
+      },
+      "ten.leaky_relu");
+  add(
+      "LeakyReluOfMirrored",
+      [](Graph& g) {
+        V x = X(g);
+        g.Out(g.Sub(Unary(g, "Relu", x), g.Mul(Unary(g, "Relu", Unary(g, "Neg", x)), 0.1)));
+      },
+      "ten.leaky_relu");
+  add(
+      "LeakyReluOfNegativeFactor",
+      [](Graph& g) {
+        V x = X(g);
+        g.Out(g.Add(Unary(g, "Relu", x), g.Mul(Unary(g, "Relu", Unary(g, "Neg", x)), -0.1)));
+      },
+      "ten.leaky_relu");
+  add(
+      "LeakyReluOfBothBounds",
+      [](Graph& g) {
+        V x = X(g);
+        g.Out(g.Add(g.Either("Max", x, 0.0), g.Mul(g.Either("Min", x, 0.0), 0.1)));
       },
       "ten.leaky_relu");
   return all;

@@ -51,7 +51,40 @@ void GateOfSinks(Graph& g, bool with_mask, bool subtracts, bool bounded = true) 
   g.Out(g.Mul(out, g.Unsqueeze(gate, {3})));
 }
 
+// Two heads of keys and of values, each for two heads of the queries.
+using Repeat = V (*)(Graph&, const V&);
+void AttendGroups(Graph& g, Repeat repeat) {
+  V q = g.In({B(), 4, S(), 4}), k = repeat(g, Keys(g, 4)), v = repeat(g, Keys(g, 4));
+  g.Out(g.Op("MatMul", {Probabilities(g, g.Mul(Product(g, q, k), 0.5)), v}));
+}
+
 const Spelling kAttention[] = {
+    {"HeadsRepeatedByTile", "fused.attention",
+     [](Graph& g) {
+       AttendGroups(g, [](Graph& h, const V& x) {
+         V wide = h.Op("Tile", {h.Unsqueeze(x, {2}), h.Index({1, 1, 2, 1, 1})});
+         return h.Reshape(wide, {0, 4, -1, 4});
+       });
+     }},
+    {"HeadsRepeatedByConcat", "fused.attention",
+     [](Graph& g) {
+       AttendGroups(g, [](Graph& h, const V& x) {
+         V one = h.Unsqueeze(x, {2});
+         return h.Reshape(h.Op("Concat", {one, one}, {{"axis", int64_t{2}}}), {0, 4, -1, 4});
+       });
+     }},
+    {"HeadsRepeatedByGather", "fused.attention",
+     [](Graph& g) {
+       AttendGroups(g, [](Graph& h, const V& x) {
+         return h.Op("Gather", {x, h.Index({0, 0, 1, 1})}, {{"axis", int64_t{1}}});
+       });
+     }},
+    {"HeadsInTurnByGather", "fused.attention ten.gather ten.gather",
+     [](Graph& g) {
+       AttendGroups(g, [](Graph& h, const V& x) {
+         return h.Op("Gather", {x, h.Index({0, 1, 0, 1})}, {{"axis", int64_t{1}}});
+       });
+     }},
     {"FactorOfEachHead", "fused.attention ten.mul",
      [](Graph& g) {
        V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({kHeads, 1, 1}, 0.2, 1));

@@ -147,6 +147,37 @@ const Spelling kConvs[] = {
      [](Graph& g) { g.Out(BatchNorm(g, ConvTranspose(g, X(g), false))); }},
     {"ConvTransposeBiasBatchNorm", "nn.conv ten.reshape ten.reshape ten.transpose",
      [](Graph& g) { g.Out(BatchNorm(g, ConvTranspose(g, X(g), true))); }},
+    {"ConvTransposeScaleAndBias", "nn.conv ten.reshape ten.reshape ten.transpose",
+     [](Graph& g) {
+       V y = g.Mul(ConvTranspose(g, X(g), false), g.Param({kM, 1, 1}, 0.5, 2));
+       g.Out(g.Add(y, g.Param({1, kM, 1, 1})));
+     }},
+    {"ConvTransposeBiasScaleAndBias", "nn.conv ten.reshape ten.reshape ten.transpose",
+     [](Graph& g) {
+       V y = g.Mul(ConvTranspose(g, X(g), true), g.Param({1, kM, 1, 1}, 0.5, 2));
+       g.Out(g.Add(y, g.Param({kM, 1, 1})));
+     }},
+    {"ConvTransposeNumbers", "nn.conv ten.reshape ten.reshape ten.transpose",
+     [](Graph& g) { g.Out(g.Add(g.Mul(ConvTranspose(g, X(g), false), 1.5), 0.25)); }},
+    {"BatchNormBeforePointwise", "nn.conv",
+     [](Graph& g) {
+       g.Out(g.Op("Conv", {BatchNorm(g, X(g), kC), g.Param({kM, kC, 1, 1})}));
+     },
+     11, false},  // a batch norm of f16 stays whole
+    {"BatchNormBeforeConvWithBias", "fused.conv",
+     [](Graph& g) {
+       V x = BatchNorm(g, X(g), kC);
+       g.Out(Op(g, "Relu", g.Op("Conv", {x, g.Param({kM, kC, 3, 3}), g.Param({kM})})));
+     },
+     11, false},
+    {"ScaleBeforePaddedConv", "nn.conv",
+     [](Graph& g) {
+       g.Out(Conv(g, g.Mul(X(g), g.Param({kC, 1, 1}, 0.5, 2))));
+     }},
+    {"ShiftBeforePaddedConv", "fused.add_transpose nn.conv",
+     [](Graph& g) {
+       g.Out(Conv(g, g.Add(X(g), g.Param({kC, 1, 1}))));
+     }},
     {"ConvTransposeRelu", "fused.conv ten.reshape ten.reshape ten.slice ten.transpose",
      [](Graph& g) {
        V y = g.Op("ConvTranspose", {X(g), g.Param({kC, kM, 4, 4}, -0.4, 0.4), g.Param({kM})},
