@@ -168,7 +168,8 @@ constexpr tools::Option<Options> kTable[] = {
 
     tools::Heading<Options>("Performance"),
     {{"threads", "j", Takes::kValue, "N",
-      "threads for passes on functions, 1 to 1024, also as -jN (default: 1)"},
+      "threads for passes on functions, 1 to 1024, also as -jN (default: 1)", tools::Times::kOnce,
+      true},
      [](Options& o, const Given& g) {
        return tools::ReadCount(g, 1, kMaxThreads, o.passes.threads);
      }},
@@ -196,7 +197,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
     {{"list-rules", "", Takes::kOptional, "RULE",
-      "list the rules, also those of --rules, or show those of a name, a pattern, or `opaque`"},
+      "list the rules, also of --rules, or show those of a name or pattern"},
      [](Options& o, const Given& g) {
        o.list_rules = std::string(g.value);
        return Set(o.action, Action::kListRules);

@@ -14,7 +14,8 @@ namespace {
 
 // Families that are applied only where `rules` names them: `moves` at the end, when moves that meet
 // have cancelled, and the others, whose ops are no faster than their parts, by nobody.
-constexpr std::string_view kOnRequest[] = {"moves", "blocks", "siblings", "stacks", "transformer"};
+constexpr std::string_view kOnRequest[] = {"moves",    "blocks", "mlp",
+                                           "siblings", "stacks", "transformer"};
 
 bool IsOnRequest(const pattern::Family& family) {
   return std::find(std::begin(kOnRequest), std::end(kOnRequest), family.name) !=
