@@ -305,7 +305,7 @@ class IrOptTest(unittest.TestCase):
       self.assertEqual(status, 2)
       self.assertIn(f"{other}:3: rule 'my-gelu' has the name of the rule in {other}:2", err)
       # A mistake in the text is none of what a rule computes.
-      for body, message in (('relu(cast(x) {to = "f32"}) replace relu(x)', '\'to\' cannot be "f32"'),
+      for body, message in (('relu(cast(x) {to = "f32"}) replace relu(x)', 's.drr:1:38: expected an element type, got a text'),
                             ('where(c, x, x) replace x', "variable 'c' is not used")):
         with open(other, 'w', encoding='utf-8') as f:
           f.write('rule typo { match ' + body + ' }')
