@@ -25,6 +25,7 @@
 #include "tenon/ir/dialect/define_op.h"
 #include "tenon/ir/dialect/dialects.h"
 #include "tenon/ir/dialect/shapes/shape_functions.h"
+#include "tenon/pass/analysis_manager.h"
 #include "tenon/pass/pass.h"
 #include "tenon/transforms/passes.h"
 
@@ -179,8 +180,10 @@ func.func() <{function_type = (!acme.ledger<"EUR">) -> tensor<f64>, sym_name = "
 
 absl::Status RunPass(const PassInfo& info, Operation* function) {
   Statistics statistics;
+  AnalysisManager analyses(function);
   PassContext services;
   services.statistics = &statistics;
+  services.analyses = &analyses;
   return info.create(PassOptionValues())->Run(function, services).status();
 }
 

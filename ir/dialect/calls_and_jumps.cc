@@ -33,6 +33,18 @@ bool IsReturn(const Operation& op) { return Isa<func::ReturnOp>(op); }
 
 bool RunsOtherCode(const Operation& op) { return IsStructuredControl(op) || IsCall(op); }
 
+bool IsTypePinned(Value value) {
+  for (const OpOperand& use : value.uses()) {
+    const Operation* user = use.owner();
+    if (IsCall(*user)) return true;
+    for (unsigned i = 0; i < user->num_successors(); ++i) {
+      const auto [first, count] = user->successor_operands(i);
+      if (use.index() >= first && use.index() < first + count) return true;
+    }
+  }
+  return false;
+}
+
 Operation* AddJumpOperands(Operation* jump, std::span<const std::vector<Value>> more) {
   OpBuilder builder = OpBuilder::Before(jump);
   const auto longer = [&](std::vector<Value> values, size_t successor) {

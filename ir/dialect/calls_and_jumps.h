@@ -26,6 +26,10 @@ bool IsReturn(const Operation& op);
 // True for ops that run other code of the program: calls, and structured control flow.
 bool RunsOtherCode(const Operation& op);
 
+// True if a user of `value` takes exactly the type that it has, as block arguments and the
+// arguments of functions do: the value keeps its type, and none of another type takes its place.
+bool IsTypePinned(Value value);
+
 // Replaces a jump by one that passes more values, and destroys the old one. `more[i]` are the
 // values that successor `i` gets behind the ones that it gets already. Returns the new jump.
 // Requires a jump that verifies.

@@ -460,7 +460,7 @@ def rule_families(source):
     canvas = Canvas("The rule families in their order, and the passes of -O2 that apply them")
     families = source.families()
     names = [name for name, _, _ in families]
-    on_request = set(re.findall(r'"(\w+)"', re.search(r"kOnRequest\[\] = {(.*?)}", source.text("transforms/rules/fuse.cc"))[1]))
+    on_request = set(re.findall(r'"(\w+)"', re.search(r"kOnRequest\[\] = {(.*?)}", source.text("transforms/rules/fuse.cc"), re.S)[1]))
     columns = []
     for number, (name, options) in enumerate(source.steps(source.pipelines()["O2"]), 1):
         if name == "canonicalize":

@@ -8,6 +8,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/defined_dims.h"
+#include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
@@ -28,9 +29,13 @@ bool DefinedWithin(Value value, const Operation& op) {
   return op.IsAncestorOf(value.parent_block()->parent_op());
 }
 
+// Users that a value of another type suits.
+bool SuitsUsers(Value was, Value by) { return was.type() == by.type() || !IsTypePinned(was); }
+
 // The verifier wants users to see no less than they saw; an existing value keeps its type.
 bool CanReplace(Value was, Value by) {
   if (was.type() == by.type()) return true;
+  if (!SuitsUsers(was, by)) return false;
   if (!was.type().is_tensor() || !by.type().is_tensor()) return false;
   return was.type().dtype() == by.type().dtype() && was.type().rank() == by.type().rank();
 }
@@ -106,7 +111,9 @@ class Simplifier {
   absl::Status Visit(Operation* op) {
     if (Isa<ctl::IfOp>(op)) {
       if (const std::optional<int64_t> condition = KnownInt(op->operand(0))) {
-        Inline(op, op->region(*condition != 0 ? 0 : 1).front());
+        Block& taken = op->region(*condition != 0 ? 0 : 1).front();
+        if (!YieldSuitsUsers(*op, taken)) return absl::OkStatus();
+        Inline(op, taken);
         Changed("branches-inlined");
         return absl::OkStatus();
       }
@@ -116,6 +123,12 @@ class Simplifier {
     if (Isa<ctl::ForOp>(op) && TakeSingleRun(op)) return absl::OkStatus();
     ReplaceInvariants(*op);
     return absl::OkStatus();
+  }
+
+  static bool YieldSuitsUsers(const Operation& op, const Block& block) {
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      if (!SuitsUsers(op.result(i), block.back()->operand(i))) return false;
+    return true;
   }
 
   // Moves a block's ops before `op`, which takes what the block yields for its results.
@@ -190,6 +203,11 @@ class Simplifier {
                                (*step > 0 ? second >= *upper : second <= *upper));
     if (runs && !once) return false;
     Block& body = op->region().front();
+    if (once && !YieldSuitsUsers(*op, body)) return false;
+    for (unsigned i = 0; i < parts.num_carried; ++i) {
+      const Value init = op->operand(parts.first_init + i);
+      if (!SuitsUsers(op->result(i), init) || !SuitsUsers(body.argument(1 + i), init)) return false;
+    }
     for (unsigned i = 0; i < parts.num_carried; ++i) {
       const Value init = op->operand(parts.first_init + i);
       Replace(once ? body.argument(1 + i) : op->result(i), init);

@@ -53,20 +53,6 @@ bool IsDimsInDisguise(Operation* op) {
   return Isa<core::DimsOp>(op);
 }
 
-// Does MLIR demand that a user of `value` gets exactly the type it has now? Block arguments and
-// callees do.
-bool IsTypePinned(Value value) {
-  for (OpOperand& use : value.uses()) {
-    const Operation* user = use.owner();
-    if (IsCall(*user)) return true;
-    for (unsigned i = 0; i < user->num_successors(); ++i) {
-      const auto [first, count] = user->successor_operands(i);
-      if (use.index() >= first && use.index() < first + count) return true;
-    }
-  }
-  return false;
-}
-
 class Inference {
  public:
   Inference(Operation* function, PassContext& context)
