@@ -10,9 +10,10 @@ namespace tenon {
 // The identity of a type, which needs no RTTI: the address of an object that each type has. Two
 // shared libraries that hide their symbols may give one type two identities.
 using TypeId = const void*;
+// What TypeIdOf points at.
 template <typename T>
 struct TypeTag {
-  inline static char tag = 0;
+  inline static char tag = 0;  // never read
 };
 // Returns the identity of T.
 template <typename T>
@@ -43,6 +44,7 @@ class PreservedAnalyses {
   bool Has(TypeId analysis) const {
     return all_ || std::find(some_.begin(), some_.end(), analysis) != some_.end();
   }
+  // The same of a class.
   template <typename Analysis>
   bool Has() const {
     return Has(TypeIdOf<Analysis>());

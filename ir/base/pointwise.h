@@ -19,6 +19,7 @@ namespace tenon {
 enum class PointwiseOp : uint8_t {
 // Makes the enumerator of one entry of the list.
 #define TENON_POINTWISE_OP(id, name, operands, dtypes, result) k##id,
+// The same of an op on rows.
 #define TENON_ROW_OP(id, name, rows) k##id,
 #include "ir/base/pointwise_ops.def"
 #undef TENON_POINTWISE_OP
