@@ -360,7 +360,8 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     if (is_hidden) {
       values.NextHidden(node.kind == ValNode::Kind::kSplat, IsDivisor(*rule_, leaf.node));
     }
-    const size_t columns = leaf.shape.empty() ? 1 : static_cast<size_t>(leaf.shape.back());
+    const size_t columns =
+        leaf.shape.empty() ? 1 : std::max<size_t>(1, static_cast<size_t>(leaf.shape.back()));
     const auto next = [&](size_t i) {
       return is_hidden ? values.Hidden(i % columns) : values.Next();
     };
