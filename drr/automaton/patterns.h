@@ -1,4 +1,4 @@
-// What the source graphs of all rules of a phase ask, as patterns of values. Equal parts of
+// Patterns of values stand for what the source graphs of all rules of a phase ask. Equal parts of
 // different rules are one pattern. Labels (labels.h) find out which patterns hold for a value.
 #ifndef TENON_DRR_AUTOMATON_PATTERNS_H_
 #define TENON_DRR_AUTOMATON_PATTERNS_H_

@@ -31,7 +31,7 @@ Truth IsLess(const TermValue& a, const TermValue& b, bool or_equal);
 Truth EqualShapes(Type a, Type b);
 Truth SameTypes(Type a, Type b);
 
-// What && and || make of two answers, each of which may not be known.
+// Return what && and || make of two answers, each of which may be unknown.
 Truth Both(Truth a, Truth b);
 Truth Either(Truth a, Truth b);
 

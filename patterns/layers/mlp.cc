@@ -1,6 +1,6 @@
 // Linear layers with an activation between them and none behind the last one, as in the
-// feed-forward half of a transformer's layer, as one op. The parts are as fast, so the pipelines
-// leave this family out; `fuse{rules=mlp}` applies it.
+// feed-forward half of a transformer's layer, as one op. The op is not known to be faster than its
+// parts, so the pipelines leave this family out; `fuse{rules=mlp}` applies it.
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {

@@ -15,6 +15,7 @@
 #include "nlohmann/json.hpp"
 #include "pass/module_properties.h"
 #include "pass/rewrite_step.h"
+#include "tests/pass/small_dialects.h"
 
 namespace tenon {
 namespace {
@@ -23,19 +24,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-using Body = std::function<absl::StatusOr<PassResult>(Operation*, PassContext&)>;
-
-class FunctionPass : public Pass {
- public:
-  explicit FunctionPass(Body body) : body_(std::move(body)) {}
-  absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
-    return body_(op, context);
-  }
-
- private:
-  Body body_;
-};
 
 constexpr char kTwoFunctions[] = R"(
 func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "f"}> ({
@@ -85,10 +73,10 @@ class PassManagerTest : public testing::Test {
       return EmitError(op->context(), op->location(), "cannot do it");
     });
     PassInfo infer =
-        Info("infer", "func.func", [](Operation*, PassContext&) { return PassResult{}; });
+        PassOf("infer", "func.func", [](Operation*, PassContext&) { return PassResult{}; });
     infer.establishes = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
     EXPECT_TRUE(registry_.Register(infer).ok());
-    PassInfo lower = Info("lower", "builtin.module", [this](Operation*, PassContext&) {
+    PassInfo lower = PassOf("lower", "builtin.module", [this](Operation*, PassContext&) {
       order_.push_back("lower");
       return PassResult{.changed = true};
     });
@@ -107,15 +95,9 @@ class PassManagerTest : public testing::Test {
     options_.sink = [this](std::string_view text) { output_ += text; };
   }
 
-  static PassInfo Info(std::string name, std::string anchor, Body body) {
-    PassInfo info;
-    info.name = std::move(name);
-    info.anchor = std::move(anchor);
-    info.create = [body](const PassOptionValues&) { return std::make_unique<FunctionPass>(body); };
-    return info;
-  }
-  void Add(std::string name, std::string anchor, Body body) {
-    EXPECT_TRUE(registry_.Register(Info(std::move(name), std::move(anchor), std::move(body))).ok());
+  void Add(std::string name, std::string anchor, PassBody body) {
+    EXPECT_TRUE(
+        registry_.Register(PassOf(std::move(name), std::move(anchor), std::move(body))).ok());
   }
 
   absl::StatusOr<PassResult> Run(std::string_view pipeline) {
@@ -156,7 +138,7 @@ func.func() <{function_type = () -> (), sym_name = "h"}> ({
 )");
   ASSERT_TRUE(module.ok()) << module.status();
   module_ = *std::move(module);
-  PassInfo both = Info("both", "func.func", [this](Operation* op, PassContext&) {
+  PassInfo both = PassOf("both", "func.func", [this](Operation* op, PassContext&) {
     order_.push_back("both " + std::string(SymbolName(*op)));
     return absl::StatusOr<PassResult>(PassResult{});
   });
@@ -432,7 +414,7 @@ TEST_F(PassManagerTest, PipelinesOfPassesAreChecked) {
   EXPECT_THAT(error("run"), HasSubstr("runs pipelines in pipelines, 16 deep"));
   EXPECT_THAT(Error("outside"), HasSubstr("its own operation and what is in it"));
   PassInfo forget =
-      Info("forget", "func.func", [](Operation*, PassContext&) { return PassResult{}; });
+      PassOf("forget", "func.func", [](Operation*, PassContext&) { return PassResult{}; });
   forget.destroys = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
   ASSERT_TRUE(registry_.Register(forget).ok());
   EXPECT_THAT(error("forget"), HasSubstr("may not be shapes_inferred any more"));
@@ -468,9 +450,9 @@ TEST_F(PassManagerTest, HostsHavePropertiesOfTheirOwn) {
   ASSERT_TRUE(sorted.ok());
   EXPECT_TRUE(absl::IsAlreadyExists(registry_.RegisterProperty("acme.sorted").status()));
   const auto idle = [](Operation*, PassContext&) { return PassResult{}; };
-  PassInfo sort = Info("sort", "func.func", idle);
+  PassInfo sort = PassOf("sort", "func.func", idle);
   sort.establishes = static_cast<uint32_t>(*sorted);
-  PassInfo search = Info("search", "func.func", idle);
+  PassInfo search = PassOf("search", "func.func", idle);
   search.needs = static_cast<uint32_t>(*sorted);
   ASSERT_TRUE(registry_.Register(sort).ok() && registry_.Register(search).ok());
   EXPECT_THAT(Error("search"), HasSubstr("it needs the module to be acme.sorted (no pass before it "
@@ -480,7 +462,7 @@ TEST_F(PassManagerTest, HostsHavePropertiesOfTheirOwn) {
   EXPECT_TRUE(Run("search").ok());
   // A program without the host's passes does not know whether the property still holds.
   PassRegistry other;
-  ASSERT_TRUE(other.Register(Info("idle", "func.func", idle)).ok());
+  ASSERT_TRUE(other.Register(PassOf("idle", "func.func", idle)).ok());
   PassManager manager(other);
   ASSERT_TRUE(manager.AddPipeline("idle").ok());
   PassContext context;

@@ -78,14 +78,19 @@ std::string FunctionsText(int functions, int most) {
   return text;
 }
 
-void AddPass(PassRegistry& registry, std::string name, std::string anchor, PassBody body,
-             const std::function<void(PassInfo&)>& adjust) {
+PassInfo PassOf(std::string name, std::string anchor, PassBody body) {
   PassInfo info;
   info.name = std::move(name);
   info.anchor = std::move(anchor);
   info.create = [body = std::move(body)](const PassOptionValues&) {
     return std::make_unique<BodyPass>(body);
   };
+  return info;
+}
+
+void AddPass(PassRegistry& registry, std::string name, std::string anchor, PassBody body,
+             const std::function<void(PassInfo&)>& adjust) {
+  PassInfo info = PassOf(std::move(name), std::move(anchor), std::move(body));
   adjust(info);
   TENON_CHECK(registry.Register(std::move(info)).ok());
 }

@@ -20,6 +20,7 @@ std::string FunctionsText(int functions, int most);
 
 // A pass that does what a function says.
 using PassBody = std::function<absl::StatusOr<PassResult>(Operation*, PassContext&)>;
+PassInfo PassOf(std::string name, std::string anchor, PassBody body);
 // Registers it; the registry must have room for the name.
 void AddPass(
     PassRegistry& registry, std::string name, std::string anchor, PassBody body,

@@ -13,7 +13,7 @@ namespace tenon {
 namespace {
 
 // Families that are applied only where `rules` names them: `moves` at the end, when moves that meet
-// have cancelled, and the others, whose ops are no faster than their parts, by nobody.
+// have cancelled, and the others, whose ops are not known to be faster than their parts, by nobody.
 constexpr std::string_view kOnRequest[] = {"moves",    "blocks", "mlp",
                                            "siblings", "stacks", "transformer"};
 
