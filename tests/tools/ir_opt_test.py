@@ -521,7 +521,7 @@ class IrOptTest(unittest.TestCase):
     with tempfile.TemporaryDirectory() as folder:
       path, ops = os.path.join(folder, 'my.drr'), os.path.join(folder, 'ops.drr')
       with open(path, 'w', encoding='utf-8') as f:
-        f.write('rule half-of { summary "a half" match neg(my.halve(x)) replace my.halve(neg(x)) lowers before(neg, my.halve) }\n')
+        f.write('rule half-of { summary "a half" match neg(my.halve(x)) replace my.halve(neg(x)) lowers before(my.halve, neg) }\n')
       with open(ops, 'w', encoding='utf-8') as f:
         f.write('op my.halve(x: float) -> elementwise')
       options = (f'--rules={path}', f'--load-ops={ops}')
