@@ -8,7 +8,7 @@
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "frontends/debug/fragment.h"
-#include "frontends/debug/reduce_steps.h"
+#include "frontends/debug/reduce/program_edit.h"
 #include "frontends/debug/step_replay.h"
 #include "ir/base/check.h"
 #include "ir/base/shown_text.h"
@@ -255,8 +255,7 @@ class Bisection {
   void Write(const Operation& before, const Operation& after) {
     result_.before = Print(before);
     result_.after = Print(after);
-    result_.ops =
-        MainFunction(before) == nullptr ? 0 : static_cast<int64_t>(BodyOps(before).size());
+    result_.ops = reduce::NumComputingOps(before);
   }
 
   const Model& model_;

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "frontends/cpp/tenon.h"
 #include "frontends/debug/compare.h"
-#include "frontends/debug/reduce.h"
+#include "frontends/debug/reduce/reduce.h"
 
 namespace tenon {
 

@@ -10,7 +10,7 @@
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/samples/sample_inputs.h"
-#include "frontends/debug/reduce_steps.h"
+#include "frontends/debug/main_function.h"
 #include "ir/base/check.h"
 #include "ir/core/builder.h"
 #include "ir/core/context/diagnostic.h"

@@ -6,7 +6,7 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = os.path.join(ROOT, 'tests/models')
-PROGRAMS = ('ir-opt', 'ir-run', 'ir-bench', 'ir-bisect')
+PROGRAMS = ('ir-opt', 'ir-run', 'ir-bench', 'ir-bisect', 'ir-reduce')
 RULE = os.path.join(ROOT, 'tests/rules/planted/right')
 
 ROW = re.compile(r'^  (--?[a-zA-Z][\w-]*)(?:=(\S+)|\[=(\S+)\])?(?:\s{2,}|$)')
@@ -81,6 +81,7 @@ class Values:
     }
     by_name = {
         'TEXT': ['cse', 'O2'],
+        'CMD': ['true', 'test -s {}'],
         'PASSES': ['cse,fuse'],
         'RULE[@NODE]': ['attention', 'linear@MatMul'],
         'RULE': ['silu', 'norm', 'conv-*', 'nowhere'],

@@ -61,6 +61,7 @@ REFUSED = [
     ('ir-bisect MODEL --reference --threads=1', '--threads'),
     ('ir-bisect MODEL --inputs=DATA --shape=a=1', '--shape'),
     ('ir-bisect MODEL -O1 --pass-pipeline=O2', '-O1'),
+    ('ir-reduce TEXT --test=true --json=-', '--json'),
     ('ir-bench MODEL --atol=1', '--atol'),
     ('ir-bench MODEL --rtol=1', '--rtol'),
     ('ir-bench MODEL --python=python3', '--python'),

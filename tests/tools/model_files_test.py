@@ -18,9 +18,10 @@ QUICK = {
     'ir-run': ['--runs=1'],
     'ir-bench': ['--rounds=1', '--turn=1', '--time=1', '--warmup=1'],
     'ir-bisect': [],
+    'ir-reduce': ['--test=true', '--max-tries=1'],
 }
 # Statuses that say the model was read. ir-bisect finds nothing wrong.
-READ = {'ir-opt': {0}, 'ir-run': {0}, 'ir-bench': {0}, 'ir-bisect': {0, 1, 4, 5}}
+READ = {'ir-opt': {0}, 'ir-run': {0}, 'ir-bench': {0}, 'ir-bisect': {0, 1, 4, 5}, 'ir-reduce': {0}}
 
 
 def run(program, *arguments, data=None):

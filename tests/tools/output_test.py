@@ -72,7 +72,7 @@ class OutputTest(unittest.TestCase):
           yield [name, *own, *arguments]
 
   def test_help_fits_a_screen(self):
-    for name, most in (('ir-opt', 60), ('ir-run', 60), ('ir-bench', 60), ('ir-bisect', 60)):
+    for name, most in (('ir-opt', 60), ('ir-run', 60), ('ir-bench', 60), ('ir-bisect', 60), ('ir-reduce', 60)):
       with self.subTest(name=name):
         lines = run(name, '--help').stdout.decode().splitlines()
         self.assertLessEqual(len(lines), most)

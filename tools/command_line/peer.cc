@@ -222,20 +222,6 @@ absl::StatusOr<std::vector<Tensor>> Peer::Outputs() {
   return outputs;
 }
 
-absl::StatusOr<TemporaryFolder> TemporaryFolder::Make(std::string_view program) {
-  std::error_code error;
-  const std::filesystem::path place = std::filesystem::temp_directory_path(error);
-  std::string name = (place / fmt::format("{}.XXXXXX", program)).string();
-  if (error || mkdtemp(name.data()) == nullptr)
-    return absl::InternalError(fmt::format("{}: cannot make a folder", name));
-  return TemporaryFolder(name);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code error;
-  if (!path_.empty()) std::filesystem::remove_all(path_, error);
-}
-
 absl::Status WritePeerInputs(const std::string& folder, const Program& program,
                              std::span<const Tensor> inputs) {
   json list = json::array();

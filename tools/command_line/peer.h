@@ -16,7 +16,6 @@
 #include "absl/status/statusor.h"
 #include "executor/program.h"
 #include "executor/tensor.h"
-#include "ir/base/temporary_path.h"
 
 namespace tenon::tools {
 
@@ -65,23 +64,6 @@ class Peer {
   int socket_;
   clockid_t clock_{};
   std::string received_;  // behind the last line
-};
-
-// A new folder, removed with all that is in it.
-class TemporaryFolder {
- public:
-  // Its name begins with that of the program.
-  static absl::StatusOr<TemporaryFolder> Make(std::string_view program);
-  TemporaryFolder(TemporaryFolder&& other) noexcept
-      : path_(std::exchange(other.path_, {})), named_(std::move(other.named_)) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder();
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)), named_(path_) {}
-  std::string path_;
-  TemporaryPath named_;
 };
 
 // Writes the inputs of a program into the folder of a peer: inputs.json and a .npy file each.

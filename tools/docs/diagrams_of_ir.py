@@ -61,7 +61,7 @@ LAYER_NOTES = {
     "frontends/onnx": "ONNX to IR",
     "frontends/onnx/export": "IR to ONNX",
     "frontends/cpp": "the C++ API of hosts: load, optimize, compile, run, extensions",
-    "tools": "ir-opt, ir-run, ir-bench, ir-bisect, scripts",
+    "tools": "ir-opt, ir-run, ir-bench, ir-bisect, ir-reduce, scripts",
     "tests": "what must hold",
 }
 

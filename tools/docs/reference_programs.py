@@ -12,18 +12,21 @@ PROGRAMS = {
     'ir-run': 'Look up the options of `ir-run` here. It runs a model as it is and optimized, and compares and times both.',
     'ir-bench': 'Look up the options of `ir-bench` here. It times a model, alone or beside other engines.',
     'ir-bisect': 'Look up the options of `ir-bisect` here. It finds the rewrite that changes the results of a model.',
+    'ir-reduce': 'Look up the options of `ir-reduce` here. It makes a program small that shows a mistake.',
 }
 GUIDES = {
     'ir-opt': '[Optimize with ir-opt](../guide/optimize-with-ir-opt.md) shows it at work. [Passes](passes.md) lists passes and pipelines.',
     'ir-run': '[Run a model](../guide/run-a-model.md) and [Profile](../guide/profile.md) show it at work.',
     'ir-bench': '[Benchmark](../guide/benchmark.md) shows it at work.',
     'ir-bisect': '[Debug a rewrite](../guide/debug-a-rewrite.md) shows it at work.',
+    'ir-reduce': '[Make a program small](../guide/reduce-a-program.md) shows it at work.',
 }
 COMMANDS = {
     'ir-opt': 'build/bin/ir-opt tests/models/bert.eager.ts17/model.onnx -O2 --elide-resources -o fused.mlir',
     'ir-run': 'build/bin/ir-run tests/models/bert.eager.ts17/model.onnx -O2 --check tests/models/bert.eager.ts17/test_data_set_0 --runs=1',
     'ir-bench': 'build/bin/ir-bench tests/models/bert.eager.ts17/model.onnx --rounds=1 --turn=1',
     'ir-bisect': 'build/bin/ir-bisect tests/models/bert.eager.ts17/model.onnx --check=tests/models/bert.eager.ts17/test_data_set_0',
+    'ir-reduce': "build/bin/ir-reduce tests/models/bert.eager.ts17/model.onnx --test='grep -q nn.softmax' --max-tries=20 -o small.mlir",
 }
 TEXT = ('Guides',)  # sections that GUIDES replaces
 STATUS = re.compile(r'\bexit statuse?s?\b', re.I)

@@ -25,6 +25,7 @@
 #include "tools/command_line/device.h"
 #include "tools/command_line/peer.h"
 #include "tools/command_line/program.h"
+#include "tools/command_line/temporary_folder.h"
 #include "tools/ir-bench/processors.h"
 
 namespace tenon::ir_bench {

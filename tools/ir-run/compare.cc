@@ -12,6 +12,7 @@
 #include "ir/base/write_file.h"
 #include "tools/command_line/peer.h"
 #include "tools/command_line/progress.h"
+#include "tools/command_line/temporary_folder.h"
 
 namespace tenon::ir_run {
 namespace {

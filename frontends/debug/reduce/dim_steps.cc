@@ -1,21 +1,16 @@
-#include "frontends/debug/reduce_steps.h"
-
+// Dimensions of the main function.
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
 
-#include "ir/core/block.h"
+#include "frontends/debug/main_function.h"
+#include "frontends/debug/reduce/step.h"
 #include "ir/core/builder.h"
-#include "ir/core/interfaces/op_interfaces.h"
-#include "ir/core/verify/symbol_table.h"
+#include "ir/core/dims/dim_expr.h"
 #include "ir/dialect/core_ops.h"
-#include "ir/dialect/func_ops.h"
 
-namespace tenon {
+namespace tenon::reduce {
 namespace {
-
-Block& BodyOf(const Operation& module) { return MainFunction(module)->region().front(); }
 
 // The argument, or the elements of the constant, with smaller dimensions: leading elements stay.
 Attribute LeadingElements(Attribute value, Type type) {
@@ -90,90 +85,7 @@ class DimReplacer {
   const bool attributes_;
 };
 
-}  // namespace
-
-Operation* MainFunction(const Operation& module) {
-  Operation* only = nullptr;
-  int bodies = 0;
-  if (module.num_regions() == 0 || module.region().empty()) return nullptr;
-  for (Operation& op : module.region().front()) {
-    if (!Isa<func::FuncOp>(op) || op.region().empty()) continue;
-    if (SymbolName(op) == "main") return &op;
-    only = &op;
-    ++bodies;
-  }
-  return bodies == 1 ? only : nullptr;
-}
-
-std::vector<Operation*> BodyOps(const Operation& module) {
-  std::vector<Operation*> ops;
-  for (Operation& op : BodyOf(module)) {
-    if (!op.Has(Trait::kTerminator)) ops.push_back(&op);
-  }
-  return ops;
-}
-
-void TidyFunction(Operation& module) {
-  Operation* const main = MainFunction(module);
-  Block& body = main->region().front();
-  for (Operation *op = body.back(), *before = nullptr; op != nullptr; op = before) {
-    before = op->prev();
-    // Results that are there for the sake of others go with them, also of ops with regions.
-    if (!op->has_uses() && op->num_results() > 0 && !op->Has(Trait::kTerminator)) op->Erase();
-  }
-  std::set<std::string, std::less<>> called;
-  module.Walk([&](Operation* op) {
-    if (const std::string_view callee = CalleeOf(*op); !callee.empty()) called.emplace(callee);
-  });
-  Block& top = module.region().front();
-  for (Operation *op = top.front(), *next = nullptr; op != nullptr; op = next) {
-    next = op->next();
-    if (op != main && Isa<func::FuncOp>(op) && called.count(SymbolName(*op)) == 0) op->Erase();
-  }
-  for (unsigned i = body.num_arguments(); i-- > 0;) {
-    if (!body.argument(i).has_uses()) body.EraseArgument(i);
-  }
-  Context& context = module.context();
-  std::vector<Type> inputs, results;
-  for (unsigned i = 0; i < body.num_arguments(); ++i) inputs.push_back(body.argument(i).type());
-  for (OpOperand& operand : body.back()->operands()) results.push_back(operand.get().type());
-  main->SetAttr("function_type",
-                Attribute::TypeAttr(context, Type::Function(context, inputs, results)));
-  main->SetAttr("arg_attrs", Attribute());
-  main->SetAttr("res_attrs", Attribute());
-}
-
-void ReturnValues(Operation& module, const std::vector<Value>& values) {
-  Operation* const old = BodyOf(module).back();
-  OpBuilder builder = OpBuilder::Before(old);
-  if (func::ReturnOp::Create(builder, old->location(), values).ok()) old->Erase();
-}
-
-void ReplaceByArguments(Operation& module, size_t first, size_t count) {
-  Block& body = BodyOf(module);
-  const std::vector<Operation*> ops = BodyOps(module);
-  const size_t end = std::min(first + count, ops.size());
-  for (size_t i = end; i-- > first;) {
-    for (unsigned r = 0; r < ops[i]->num_results(); ++r) {
-      Value result = ops[i]->result(r);
-      if (!result.has_uses()) continue;
-      // Uses inside the part go with it.
-      result.ReplaceAllUsesWith(body.AddArgument(result.type(), ops[i]->location()));
-    }
-    if (ops[i]->num_results() > 0) ops[i]->Erase();
-  }
-}
-
-bool ReplaceByOperand(Operation& module, size_t index, unsigned operand) {
-  Operation* const op = BodyOps(module)[index];
-  if (op->num_results() != 1 || operand >= op->num_operands()) return false;
-  const Value value = op->operand(operand);
-  if (value.type() != op->result().type()) return false;
-  op->result().ReplaceAllUsesWith(value);
-  op->Erase();
-  return true;
-}
-
+// Sizes and symbols of the dimensions of arguments and constants, each once: those worth shrinking.
 std::vector<DimExpr> ShrinkableDims(const Operation& module) {
   std::map<std::string, DimExpr> symbols;
   std::map<int64_t, DimExpr, std::greater<>> sizes;
@@ -184,7 +96,7 @@ std::vector<DimExpr> ShrinkableDims(const Operation& module) {
       if (dim.kind() == DimExpr::Kind::kSymbol) symbols.emplace(dim.symbol(), dim);
     }
   };
-  Block& body = BodyOf(module);
+  Block& body = MainFunction(module)->region().front();
   for (unsigned i = 0; i < body.num_arguments(); ++i) add(body.argument(i).type());
   for (Operation& op : body) {
     if (Isa<core::ConstantOp>(op)) add(op.result().type());
@@ -195,8 +107,11 @@ std::vector<DimExpr> ShrinkableDims(const Operation& module) {
   return dims;
 }
 
+// Replaces the dimension `was` by `now` in types, attributes and constants, of which leading
+// elements stay, and infers the types of all results anew. False if an op refuses that. With
+// `attributes` false, integers in attributes stay.
 bool ReplaceDim(Operation& module, DimExpr was, DimExpr now, bool attributes) {
-  Block& body = BodyOf(module);
+  Block& body = MainFunction(module)->region().front();
   const DimReplacer replace(module.context(), was, now, attributes);
   for (unsigned i = 0; i < body.num_arguments(); ++i) {
     Value argument = body.argument(i);
@@ -221,4 +136,46 @@ bool ReplaceDim(Operation& module, DimExpr was, DimExpr now, bool attributes) {
   return true;
 }
 
-}  // namespace tenon
+class ShrinkDims : public Step {
+ public:
+  size_t Count(ProgramEdit& edit) const override { return Places(edit).size(); }
+  bool Change(ProgramEdit& edit, size_t first, size_t /*count*/) const override {
+    const Place place = Places(edit)[first];
+    const DimExpr now = DimExpr::Constant(edit.module().context(), place.size);
+    return ReplaceDim(edit.module(), place.was, now, place.attributes);
+  }
+  bool in_groups() const override { return false; }
+
+ private:
+  struct Place {
+    DimExpr was;
+    int64_t size;
+    bool attributes;  // integers in attributes, too
+  };
+
+  static std::vector<Place> Places(const ProgramEdit& edit) {
+    std::vector<Place> places;
+    const Operation* const main = MainFunction(edit.module());
+    if (main == nullptr || main->region().front().next() != nullptr || edit.IsCalled(*main))
+      return places;
+    for (const DimExpr was : ShrinkableDims(edit.module())) {
+      if (!was.is_constant()) {
+        places.push_back({was, 2, false});
+        continue;
+      }
+      std::vector<int64_t> sizes = {1, 2, 3, 4};
+      if (was.constant() > 8) sizes.push_back(was.constant() / 2);
+      for (const int64_t size : sizes) {
+        if (size >= was.constant()) break;
+        for (const bool attributes : {true, false}) places.push_back({was, size, attributes});
+      }
+    }
+    return places;
+  }
+};
+
+}  // namespace
+
+void AddDimSteps(Steps& steps) { steps.push_back(std::make_unique<ShrinkDims>()); }
+
+}  // namespace tenon::reduce

@@ -1,0 +1,14 @@
+// The function of a module that is run and compared.
+#ifndef TENON_FRONTENDS_DEBUG_MAIN_FUNCTION_H_
+#define TENON_FRONTENDS_DEBUG_MAIN_FUNCTION_H_
+
+#include "ir/core/operation.h"
+
+namespace tenon {
+
+// The main function of a module, as Model::main finds it. Null if there is none.
+Operation* MainFunction(const Operation& module);
+
+}  // namespace tenon
+
+#endif  // TENON_FRONTENDS_DEBUG_MAIN_FUNCTION_H_
