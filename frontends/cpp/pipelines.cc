@@ -27,10 +27,12 @@ namespace {
 constexpr StandardPipeline kPipelines[] = {
     {"O0", "only what running needs: types and shapes", "infer-shapes"},
     {"O1", "the same program in normal form, without repeats and unused parts",
-     "infer-shapes,simplify-control,expand-einsum,canonicalize,sink-expands,canonicalize-splits,"
+     "fold-parameters,infer-shapes,simplify-control,expand-einsum,canonicalize,sink-expands,"
+     "canonicalize-splits,"
      "canonicalize,cse,dce"},
     {"O2", "O1, constants evaluated, and operations fused; results change within rounding only",
-     "infer-shapes,canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,expand-einsum,"
+     "fold-parameters,infer-shapes,canonicalize," TENON_BYTES_FOLD
+     ",simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,expand-conv-transpose,fuse{rules=attention,packing,conv},classify-masks,"
@@ -39,7 +41,7 @@ constexpr StandardPipeline kPipelines[] = {
      "fuse{rules=moves},"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"O3", "O2 over calls and loops, then fusion once more on what became visible",
-     "inline,symbol-dce,infer-shapes,sccp,simplify-cfg,"
+     "fold-parameters,inline,symbol-dce,infer-shapes,sccp,simplify-cfg,"
      "canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,expand-einsum,"
      "sink-expands,canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
@@ -49,23 +51,25 @@ constexpr StandardPipeline kPipelines[] = {
      "fuse{rules=moves},licm,"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,fuse-elementwise,dce"},
     {"simplify", "constants evaluated, repeats and unused parts removed, weights joined",
-     "infer-shapes,simplify-control,canonicalize," TENON_BYTES_FOLD
+     "fold-parameters,infer-shapes,simplify-control,canonicalize," TENON_BYTES_FOLD
      ",infer-shapes,canonicalize," TENON_BYTES_FOLD ",fuse{rules=conv},expand-fused{all=true},"
      "constant-fold{keep-bytes=true max-bytes=16777216},cse,dce"},
-    {"onnx-O0", "O0 for an ONNX model", "infer-shapes"},
+    {"onnx-O0", "O0 for an ONNX model", "fold-parameters,infer-shapes"},
     {"onnx-O1", "O1 for an ONNX model: the operations that it has",
-     "infer-shapes,simplify-control,canonicalize,sink-expands,canonicalize-splits,"
+     "fold-parameters,infer-shapes,simplify-control,canonicalize,sink-expands,canonicalize-splits,"
      "canonicalize,cse,dce"},
     // Without what only a kernel of ours gains from: layouts, groups, expanded operations.
     {"onnx-O2", "O2 for an ONNX model: channels first, and no operations of one kernel only",
-     "infer-shapes,canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,sink-expands,"
+     "fold-parameters,infer-shapes,canonicalize," TENON_BYTES_FOLD
+     ",simplify-control,infer-shapes,sink-expands,"
      "canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"
      "canonicalize,fuse{rules=gated,linear,packing,skip,epilogue},compose-movement,hoist-slices,"
      "infer-shapes,canonicalize,constant-fold,cse,final-rules,dce"},
     {"onnx-O3", "O3 for an ONNX model: O2, then fusion once more",
-     "infer-shapes,canonicalize," TENON_BYTES_FOLD ",simplify-control,infer-shapes,sink-expands,"
+     "fold-parameters,infer-shapes,canonicalize," TENON_BYTES_FOLD
+     ",simplify-control,infer-shapes,sink-expands,"
      "canonicalize-splits,canonicalize," TENON_BYTES_RULES ",constant-fold,cse,"
      "fuse{before=packing},hoist-slices,canonicalize-splits,fuse{from=packing},"
      "canonicalize,fuse{rules=attention,packing,conv},classify-masks,"

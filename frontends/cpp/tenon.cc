@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/files/looks_like_text.h"
+#include "frontends/cpp/parameters/parameters.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/explain.h"
 #include "frontends/cpp/rules/given_rules.h"
@@ -25,6 +26,7 @@
 #include "ir/core/context/context_limits.h"
 #include "ir/core/text/parser.h"
 #include "ir/core/verify/symbol_table.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/fused_ops.h"
@@ -247,15 +249,32 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   return Model(std::move(context), std::move(module), std::move(files), options.extension, info);
 }
 
+// The model with the values of LoadOptions::parameter_files.
+absl::StatusOr<Model> WithParameters(absl::StatusOr<Model> loaded, const LoadOptions& options) {
+  if (!loaded.ok() || options.parameter_files.empty()) return loaded;
+  std::vector<SourceFile> files = loaded->files();
+  for (const std::string& file : options.parameter_files) {
+    SourceFile source;
+    TENON_RETURN_IF_ERROR(LoadParameters(*loaded->module(), file, options.limits, &source));
+    if (!source.path.empty()) files.push_back(std::move(source));
+  }
+  // Values that decide shapes may not fit.
+  TENON_RETURN_IF_ERROR(Verify(loaded->module()));
+  OwnedOp module(tenon::Clone(*loaded->module()));
+  return Model(loaded->shared_context(), std::move(module), std::move(files), loaded->extension(),
+               loaded->info());
+}
+
 }  // namespace
 
 absl::StatusOr<Model> LoadFromBytes(std::string_view bytes, const std::string& name,
                                     const LoadOptions& options) {
-  return WithoutBadAlloc(name, [&] { return LoadBytes(bytes, name, options); });
+  return WithoutBadAlloc(name,
+                         [&] { return WithParameters(LoadBytes(bytes, name, options), options); });
 }
 
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options) {
-  return WithoutBadAlloc(path, [&] { return LoadPath(path, options); });
+  return WithoutBadAlloc(path, [&] { return WithParameters(LoadPath(path, options), options); });
 }
 
 std::string_view Name(Precision precision) {

@@ -106,6 +106,9 @@ struct LoadOptions {
   // Accepts symbolic links and files with several hard links as external data. Such a link may lead
   // out of the folder.
   bool allow_external_data_links = false;
+  // Files in the format safetensors with values of parameters and of named constants, such as the
+  // initializers of an ONNX model, in place of those that the program has (parameters.h).
+  std::vector<std::string> parameter_files{};
   // Limits of the input, and of messages.
   Limits limits{};
   // Operations, kernels, rules and passes of the host (extension.h). May be null.
@@ -122,7 +125,7 @@ struct LoadOptions {
 //
 // NotFound if the file cannot be read. Unimplemented if the model uses something that Tenon cannot
 // represent. ResourceExhausted beyond a limit or without memory. InvalidArgument otherwise, also
-// for a wrong extension.
+// for a wrong extension. Errors of parameter files are those of LoadParameters.
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options = {});
 // The same for a model in memory, which is copied. Messages call it `name`. External data is
 // refused without LoadOptions::external_data_root.

@@ -13,11 +13,12 @@ namespace tenon::fuzz {
 // null, if they are what the target reads.
 using Check = std::string (*)(std::string_view bytes, bool* accepted);
 
-std::string CheckOnnx(std::string_view bytes, bool* accepted);    // a model, imported
-std::string CheckText(std::string_view bytes, bool* accepted);    // IR text
-std::string CheckRules(std::string_view bytes, bool* accepted);   // rules as text
-std::string CheckNpy(std::string_view bytes, bool* accepted);     // a .npy file
-std::string CheckTensor(std::string_view bytes, bool* accepted);  // a file of one TensorProto
+std::string CheckOnnx(std::string_view bytes, bool* accepted);         // a model, imported
+std::string CheckText(std::string_view bytes, bool* accepted);         // IR text
+std::string CheckRules(std::string_view bytes, bool* accepted);        // rules as text
+std::string CheckNpy(std::string_view bytes, bool* accepted);          // a .npy file
+std::string CheckTensor(std::string_view bytes, bool* accepted);       // a file of one TensorProto
+std::string CheckSafetensors(std::string_view bytes, bool* accepted);  // a file of safetensors
 
 // What to begin with, from files of the tree; in the same order every time.
 std::vector<std::string> OnnxSeeds();  // small ones
@@ -25,6 +26,7 @@ std::vector<std::string> TextSeeds();
 std::vector<std::string> RulesSeeds();
 std::vector<std::string> NpySeeds();
 std::vector<std::string> TensorSeeds();
+std::vector<std::string> SafetensorsSeeds();
 
 }  // namespace tenon::fuzz
 

@@ -18,9 +18,12 @@ struct Target {
 };
 
 constexpr Target kTargets[] = {
-    {"Onnx", CheckOnnx, OnnxSeeds, 100},       {"Text", CheckText, TextSeeds, 70},
-    {"Rules", CheckRules, RulesSeeds, 100},    {"Npy", CheckNpy, NpySeeds, 100},
+    {"Onnx", CheckOnnx, OnnxSeeds, 100},
+    {"Text", CheckText, TextSeeds, 70},
+    {"Rules", CheckRules, RulesSeeds, 100},
+    {"Npy", CheckNpy, NpySeeds, 100},
     {"Tensor", CheckTensor, TensorSeeds, 100},
+    {"Safetensors", CheckSafetensors, SafetensorsSeeds, 100},
 };
 
 const std::vector<std::string>& BytePieces() {

@@ -1,8 +1,9 @@
-// Options of all programs that say where an ONNX model's external data lies.
+// Options of all programs that say where the weights of a model lie.
 #ifndef TENON_TOOLS_COMMAND_LINE_EXTERNAL_DATA_H_
 #define TENON_TOOLS_COMMAND_LINE_EXTERNAL_DATA_H_
 
 #include <string>
+#include <vector>
 
 #include "frontends/cpp/tenon.h"
 #include "tools/command_line/option_table.h"
@@ -11,8 +12,9 @@ namespace tenon::tools {
 
 // What a program was given. Its options hold it in a field `external_data`.
 struct ExternalDataOptions {
-  std::string folder;  // --external-data; empty: that of the model
-  bool links = false;  // --external-data-links
+  std::string folder;                   // --external-data; empty: that of the model
+  bool links = false;                   // --external-data-links
+  std::vector<std::string> parameters;  // --params
 };
 
 // The row of --external-data.
@@ -31,10 +33,22 @@ constexpr Option<Options> ExternalDataLinksRow() {
       [](Options& o, const Given& g) { return Set(o.external_data.links, g.on); }};
 }
 
+// The row of --params.
+template <typename Options>
+constexpr Option<Options> ParamsRow() {
+  return {{"params", "", Takes::kValue, "FILE",
+           "values of parameters and named weights, as safetensors; repeatable", Times::kAny, true},
+          [](Options& o, const Given& g) {
+            o.external_data.parameters.emplace_back(g.value);
+            return absl::OkStatus();
+          }};
+}
+
 // Hands them to Load.
 inline void SetExternalData(const ExternalDataOptions& given, LoadOptions& load) {
   load.external_data_root = given.folder;
   load.allow_external_data_links = given.links;
+  load.parameter_files = given.parameters;
 }
 
 }  // namespace tenon::tools

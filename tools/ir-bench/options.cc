@@ -41,6 +41,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.dims); }},
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
+    tools::ParamsRow<Options>(),
     tools::JsonRow<Options>(),
 
     tools::Heading<Options>("Optimization"),

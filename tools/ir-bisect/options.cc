@@ -24,6 +24,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
+    tools::ParamsRow<Options>(),
     {{"shape", "dim", Takes::kValue, "a=1,b=128", "set named dimensions of the samples",
       tools::Times::kAny},
      [](Options& o, const Given& g) { return tools::ReadSizes(g, o.shape); }},

@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "frontends/cpp/files/load_ops.h"
 #include "frontends/cpp/files/looks_like_text.h"
+#include "frontends/cpp/parameters/parameters.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/explain.h"
 #include "frontends/cpp/rules/given_rules.h"
@@ -157,6 +158,7 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (writable.ok() && options.trace.ends_with(".json"))
     writable = tools::CheckReportFile(options.trace, tools::OutputFormat::kJson);
   if (writable.ok()) writable = tools::CheckReportFile(options.json, tools::OutputFormat::kJson);
+  if (writable.ok() && !options.save_params.empty()) writable = CheckWritable(options.save_params);
   if (!writable.ok()) return Fail(kBadInput, writable);
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,
@@ -187,6 +189,12 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   }
   if (outcome.status != kDone && !options.split_input_file) return outcome.status;
   if (!options.WritesIr() || options.WritesOnnx()) return outcome.status;
+  if (!options.save_params.empty() && outcome.model.has_value()) {
+    Operation& module = *outcome.model->module();
+    const absl::Status saved = SaveParameters(module, options.save_params);
+    if (!saved.ok()) return Fail(kBadInput, saved);
+    DropParameterValues(module);
+  }
   const absl::Status written = WriteOutput(options.output, [&](TextSink sink) {
     return outcome.model.has_value() ? PrintModel(*outcome.model, options.print, sink)
                                      : sink(outcomes->text);

@@ -30,6 +30,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"o", "", Takes::kOutput, "FILE",
       "write IR text to FILE, or a model to FILE.onnx (default: \"-\")"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
+    {{"save-params", "", Takes::kOutput, "FILE",
+      "move the values of parameters to FILE, as safetensors", tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.save_params, g.value); }},
     {{"onnx-opset", "", Takes::kValue, "N",
       "version of ONNX's operators in FILE.onnx, 17 to 28 (default: that of the model)",
       tools::Times::kOnce, true},
@@ -67,6 +70,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::LoadOpsRow<Options>(),
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
+    tools::ParamsRow<Options>(),
     {{"split-input-file", "", Takes::kFlag, "",
       "treat the parts between lines '// -----' as separate inputs", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
@@ -290,6 +294,9 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, writes_text || prints, name,
                                               "where no IR is printed (expected -o FILE)"));
   }
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(
+      options.given, options.WritesIr() && !options.WritesOnnx() && !options.split_input_file,
+      "save-params", "where no IR text of one input is written (expected -o FILE)"));
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(options.given, options.inspect, "json", "without --inspect"));
   TENON_RETURN_IF_ERROR(

@@ -25,6 +25,7 @@ struct PipelineStep {
 struct Options {
   tools::GivenNames given;                   // the options on the command line
   std::string input = "-";                   // a file, or "-" for standard input
+  std::string save_params;                   // file for values of parameters; empty: none
   std::string output;                        // "-": standard output; empty: the same, if WritesIr
   std::vector<PipelineStep> steps;           // the pipeline
   PassManagerOptions passes;                 // how it runs, and what it prints

@@ -46,6 +46,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::LoadOpsRow<Options>(),
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
+    tools::ParamsRow<Options>(),
 
     tools::Heading<Options>("Output"),
     {{"o", "", Takes::kOutput, "FILE",

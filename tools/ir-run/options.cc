@@ -73,6 +73,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.save_outputs, g.value); }},
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
+    tools::ParamsRow<Options>(),
     tools::JsonRow<Options>(),
 
     tools::Heading<Options>("Optimization"),
