@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "kernels/cpu/onednn_library.h"  // TENON_ONEDNN_SONAME, TENON_ONEDNN_FILE
 #include "kernels/shape.h"
@@ -15,15 +16,29 @@
 
 namespace {
 
-void* LoadOnednn() {
-  // The second name is where it was at build time, if no search path leads there.
-  void* library = dlopen(TENON_ONEDNN_SONAME, RTLD_NOW | RTLD_LOCAL);
-  return library != nullptr ? library : dlopen(TENON_ONEDNN_FILE, RTLD_NOW | RTLD_LOCAL);
+struct Onednn {
+  void* library = nullptr;
+  std::string error;  // why there is none
+};
+
+const Onednn& LoadedOnednn() {
+  static const Onednn loaded = [] {
+    Onednn onednn;
+    // The second name is where it was at build time, if no search path leads there.
+    for (const char* name : {TENON_ONEDNN_SONAME, TENON_ONEDNN_FILE}) {
+      onednn.library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      if (onednn.library != nullptr) break;
+      const char* error = dlerror();
+      if (onednn.error.empty()) onednn.error = error != nullptr ? error : name;
+    }
+    return onednn;
+  }();
+  return loaded;
 }
 
 template <typename Function>
 Function* FindInOnednn(const char* name) {
-  static void* const library = LoadOnednn();
+  void* const library = LoadedOnednn().library;
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
 }
 
@@ -110,6 +125,14 @@ TENON_STATUS(dnnl_stream_wait, (dnnl_stream_t stream), (stream))
 #endif  // defined(TENON_ONEDNN_SONAME)
 
 namespace tenon::kernels::cpu {
+
+KernelStatus OnednnStatus() {
+#if defined(TENON_ONEDNN_SONAME)
+  if (LoadedOnednn().library == nullptr)
+    return KernelStatus::Internal("oneDNN cannot be loaded: " + LoadedOnednn().error);
+#endif
+  return KernelStatus::Ok();
+}
 
 OnednnThreads::OnednnThreads(int num_threads) : previous_(omp_get_max_threads()) {
   if (previous_ != num_threads) omp_set_num_threads(num_threads);
