@@ -168,9 +168,8 @@ absl::StatusOr<Operation*> Driver::FindBetter(int benefit) {
 // Labels exclude most operations of a large program at once. For what they leave the automaton of
 // the root knows more: it compares values anywhere.
 Driver::Candidates Driver::CandidatesAt(Operation* op) {
-  const auto [at, unknown] = automata_.try_emplace(op->id(), nullptr);
-  if (unknown) at->second = rules_.AutomatonAt(op->id());
-  if (at->second == nullptr) return {};
+  const Automaton* automaton = AutomatonAt(op->info());
+  if (automaton == nullptr) return {};
   const auto ask_labels = [&] {
     if (labels_ == nullptr) labels_ = std::make_unique<Labels>(rules_.PatternsFor(ops_));
     return labels_->Find(op);
@@ -179,7 +178,7 @@ Driver::Candidates Driver::CandidatesAt(Operation* op) {
   const bool many = searches_ >= options_.searches_before_labels;
   if (many) labeled = ask_labels();
   if (labeled && labeled->empty()) return {};
-  const std::span<const uint16_t> found = at->second->Find(op, scratch_);
+  const std::span<const uint16_t> found = automaton->Find(op, scratch_);
   if (!many) {
     searches_ += 1 + static_cast<int64_t>(found.size());
     if (searches_ >= options_.searches_before_labels) labeled = ask_labels();
@@ -225,7 +224,9 @@ absl::StatusOr<bool> Driver::TryRules(Operation* op, std::optional<int> above) {
   // Found anew for another operation below, where a rule of higher benefit matches there.
   Patterns patterns;
   if (options_.patterns != nullptr && !above) patterns = options_.patterns->PatternsFor(op->id());
-  for (const uint16_t index : CandidatesAt(op)) {
+  const Candidates candidates = CandidatesAt(op);
+  if (candidates.empty() && patterns.empty()) return false;
+  for (const uint16_t index : candidates) {
     if (above && rules_.list().rules()[index].benefit() <= *above) break;
     if (!patterns.empty()) {
       TENON_ASSIGN_OR_RETURN(const bool changed,

@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "drr/automaton/automaton.h"
@@ -124,6 +124,15 @@ class Driver : public RewriteListener {
   absl::StatusOr<bool> TryRules(Operation* op, std::optional<int> above = std::nullopt);
   // The rules that may match at `op`, in their order.
   using Candidates = absl::InlinedVector<uint16_t, 32>;
+  // Null: no rule has such an op as its root.
+  const Automaton* AutomatonAt(const OpInfo& info) {
+    auto& [recent, automaton] = recent_automata_[info.id() % recent_automata_.size()];
+    if (recent != &info) {
+      recent = &info;
+      automaton = rules_.AutomatonAt(info.id());
+    }
+    return automaton;
+  }
   Candidates CandidatesAt(Operation* op);
   absl::StatusOr<Operation*> FindBetter(int benefit);
   absl::StatusOr<Operation*> FindLonger(const CompiledRule& rule);
@@ -149,8 +158,8 @@ class Driver : public RewriteListener {
   PassContext& context_;
   const DriverOptions& options_;
   Matcher matcher_;
-  Matcher other_matcher_;                                 // of FindBetter and FindLonger
-  absl::flat_hash_map<OpId, const Automaton*> automata_;  // by root; null: no rule has it
+  Matcher other_matcher_;  // of FindBetter and FindLonger
+  std::array<std::pair<const OpInfo*, const Automaton*>, 64> recent_automata_{};  // by root
   Automaton::Scratch scratch_;
   std::unique_ptr<Labels> labels_;  // null: not made yet
   int64_t searches_ = 0;            // for rules, without labels: at operations and of each rule

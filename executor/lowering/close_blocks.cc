@@ -1,5 +1,6 @@
 #include "executor/lowering/close_blocks.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ class BlockCloser {
 
   bool Run() {
     bool changed = RemoveUnreachableBlocks(region_) > 0;
+    for (Block& block : region_) number_.emplace(&block, number_.size());
     std::vector<Value> shared;
     for (Block& block : region_) {
       for (unsigned i = 0; i < block.num_arguments(); ++i) shared.push_back(block.argument(i));
@@ -81,11 +83,11 @@ class BlockCloser {
       work.push_back(block);
     };
     // In the order of the region, since use lists have another.
-    absl::flat_hash_map<Block*, bool> reads;
-    for (const auto& use : uses) reads[use.second] = true;
-    for (Block& block : region_) {
-      if (reads.contains(&block)) need(&block);
-    }
+    std::vector<Block*> readers;
+    for (const auto& use : uses) readers.push_back(use.second);
+    std::sort(readers.begin(), readers.end(),
+              [&](Block* a, Block* b) { return number_.at(a) < number_.at(b); });
+    for (Block* const block : readers) need(block);
     for (size_t i = 0; i < work.size(); ++i) {
       for (const BlockOperand* at = work[i]->first_predecessor(); at != nullptr;
            at = at->next_use()) {
@@ -125,6 +127,7 @@ class BlockCloser {
   }
 
   Region& region_;
+  absl::flat_hash_map<const Block*, size_t> number_;  // in the order of the region
   absl::flat_hash_map<Operation*, std::vector<std::vector<Value>>> passed_;
 };
 

@@ -24,7 +24,7 @@
 #include "ir/base/shown_text.h"
 #include "ir/core/builder.h"
 #include "ir/core/context/context_limits.h"
-#include "ir/core/text/parser.h"
+#include "ir/core/text/parse_mapped.h"
 #include "ir/core/verify/symbol_table.h"
 #include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
@@ -56,8 +56,9 @@ absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) 
   return context;
 }
 
+// `mapped`: the text is a read-only mapping of a file.
 absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
-                               const LoadOptions& options) {
+                               const LoadOptions& options, bool mapped) {
   if (!options.edit.empty()) {
     return absl::InvalidArgumentError(fmt::format(
         "{}: only an ONNX model has parts and sizes to choose, and this is IR text", name));
@@ -65,7 +66,8 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   ParseOptions parse;
   parse.file_name = name;
-  TENON_ASSIGN_OR_RETURN(OwnedOp module, ParseModule(*context, text, parse));
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, mapped ? ParseMappedModule(*context, text, parse)
+                                                : ParseModule(*context, text, parse));
   return Model(std::move(context), std::move(module), {}, options.extension);
 }
 
@@ -217,7 +219,7 @@ namespace {
 absl::StatusOr<Model> LoadBytes(std::string_view bytes, const std::string& name,
                                 const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", name));
-  if (LooksLikeText(bytes, name)) return LoadText(bytes, name, options);
+  if (LooksLikeText(bytes, name)) return LoadText(bytes, name, options, false);
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, name));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   onnx::ImportOptions import = ImportOptionsOf(options);
@@ -237,7 +239,7 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   const std::string_view bytes(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   if (path == "-") return LoadBytes(bytes, "<stdin>", options);
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
-  if (LooksLikeText(bytes, path)) return LoadText(bytes, path, options);
+  if (LooksLikeText(bytes, path)) return LoadText(bytes, path, options, !file.source.bytes.empty());
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, path));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   std::vector<SourceFile> files;

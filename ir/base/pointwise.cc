@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 
 namespace tenon {
@@ -309,12 +310,16 @@ class BodyReader {
 const PointwiseOpInfo& InfoOf(PointwiseOp op) { return kOps[static_cast<size_t>(op)]; }
 
 bool FindPointwiseOp(std::string_view name, PointwiseOp& op) {
-  for (size_t i = 0; i < std::size(kOps); ++i) {
-    if (name != kOps[i].name) continue;
-    op = static_cast<PointwiseOp>(i);
-    return true;
-  }
-  return false;
+  static const auto kByName = [] {
+    absl::flat_hash_map<std::string_view, PointwiseOp> by_name;
+    for (size_t i = 0; i < std::size(kOps); ++i)
+      by_name.emplace(kOps[i].name, static_cast<PointwiseOp>(i));
+    return by_name;
+  }();
+  const auto found = kByName.find(name);
+  if (found == kByName.end()) return false;
+  op = found->second;
+  return true;
 }
 
 DType PointwiseResult(PointwiseOp op, std::span<const DType> operands,

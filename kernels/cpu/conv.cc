@@ -251,6 +251,7 @@ template <typename Attrs>
 KernelStatus PrepareConv(PrepareArgs& args, std::shared_ptr<KernelState>& out) {
   const auto& attrs = *static_cast<const Attrs*>(args.attrs);
   const TensorView &x = args.inputs[0], &w = args.inputs[1];
+  if (KernelStatus status = cpu::OnednnStatus(); !status.ok()) return status;
   auto state = std::make_shared<ConvState>();
   out = state;
   state->reference = x.numel() == 0 || w.numel() == 0 || args.outputs[0].numel() == 0;

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "dnnl.hpp"
-#include "hwy/targets.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -13,7 +12,10 @@ Isa DetectIsa() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // The compiler's check covers the operating system's support of the registers too.
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::kPortable;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2")) {
+    return Isa::kPortable;
+  }
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) {
     return Isa::kAvx2;
@@ -25,14 +27,12 @@ Isa DetectIsa() {
 #endif
 }
 
-// The libraries below us must not use more than we do.
-void LimitLibraries(Isa isa) {
+// oneDNN must not use more than we do.
+void LimitOnednn(Isa isa) {
 #if defined(__x86_64__)
   if (isa < Isa::kAvx2) {
-    hwy::DisableTargets(HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL);
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
   } else if (isa < Isa::kAvx512) {
-    hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL);
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
   } else if (isa < Isa::kAvx512Vnni) {
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core);
@@ -53,7 +53,7 @@ Isa ChooseIsa() {
                    Name(detected).data());
       return detected;
     }
-    if (isa < detected) LimitLibraries(isa);
+    if (isa < detected) LimitOnednn(isa);
     return isa;
   }
   std::fprintf(stderr,

@@ -12,7 +12,7 @@ namespace tenon::kernels::cpu {
 // out if the compiler is not for x86-64. Its code may run only at that level or above.
 enum class Isa : uint8_t {
   kPortable,    // the default target of the compiler
-  kAvx2,        // with FMA and F16C
+  kAvx2,        // with FMA, F16C, BMI and BMI2
   kAvx512,      // F, BW, DQ, VL
   kAvx512Vnni,  // int8 dot products
   kAvx512Bf16,  // VNNI and bfloat16 dot products
@@ -29,7 +29,7 @@ Isa DetectedIsa();
 
 // Returns the level that kernels use: DetectedIsa, or a lower one that the environment variable
 // TENON_ISA names. An unknown name is ignored with a message. Read once, by the first call. It also
-// limits the targets of Highway and of oneDNN.
+// limits oneDNN.
 Isa ActiveIsa();
 
 }  // namespace tenon::kernels::cpu

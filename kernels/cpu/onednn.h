@@ -11,6 +11,10 @@
 
 namespace tenon::kernels::cpu {
 
+// Loads oneDNN if it is a shared library. Fails with the reason if it cannot be loaded; its
+// functions fail then, too.
+KernelStatus OnednnStatus();
+
 // Makes oneDNN use so many threads while it lives. oneDNN asks OpenMP for their number when it
 // makes a primitive and when it runs one. Both must agree.
 class OnednnThreads {

@@ -144,6 +144,33 @@ TEST(PrinterTest, LargeConstantsAreWrittenInPieces) {
   EXPECT_GT(pieces, taken);
 }
 
+TEST(PrinterTest, GivesManyOpsInPieces) {
+  TestIr ir;
+  for (int i = 0; i < 5000; ++i) {
+    Operation* op = ir.Add(ir.body, "t.symbol", {}, {});
+    op->SetAttr("sym_name", Attribute::Str(ir.context, "a" + std::to_string(i)));
+  }
+  std::string text;
+  size_t pieces = 0, longest = 0;
+  const auto take = [&](std::string_view piece) {
+    text += piece;
+    longest = std::max(longest, piece.size());
+    ++pieces;
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(Print(*ir.module, {}, take).ok());
+  EXPECT_EQ(text, Print(*ir.module, {}));
+  EXPECT_GT(pieces, 2u);
+  EXPECT_LT(longest, text.size() / 2);
+  size_t taken = 0;
+  const absl::Status full = Print(*ir.module, {}, [&](std::string_view) {
+    ++taken;
+    return absl::ResourceExhaustedError("full");
+  });
+  EXPECT_EQ(full, absl::ResourceExhaustedError("full"));
+  EXPECT_EQ(taken, 1u);
+}
+
 TEST(SymbolTableTest, Lookup) {
   TestIr ir;
   Operation* a = ir.Add(ir.body, "t.symbol", {}, {});

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "hwy/targets.h"
+#include "kernels/cpu/isa.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -16,10 +16,13 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-class VectorOpsTest : public ::testing::TestWithParam<int64_t> {
+class VectorOpsTest : public ::testing::TestWithParam<Isa> {
  protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+  const VectorOps& ops() const { return GetVectorOps(GetParam()); }
+  void Apply(UnaryOp op, const float* x, float* y, int64_t n, float alpha = 0, float beta = 0,
+             float gamma = 0) const {
+    ops().unary[static_cast<int>(op)](x, y, n, alpha, beta, gamma);
+  }
 
   // |f(x) - expected(x)| <= ulps units in the last place of the exact value, plus `absolute`.
   void ExpectAccurate(UnaryOp op, const std::function<double(double)>& expected, float low,
@@ -110,7 +113,7 @@ TEST_P(VectorOpsTest, SpecialValues) {
 }
 
 TEST_P(VectorOpsTest, ExtremesKeepNanWhereverItIs) {
-  const VectorOps& ops = GetVectorOps();
+  const VectorOps& ops = this->ops();
   for (int64_t n : {1, 7, 16, 33, 100, 200}) {
     std::vector<float> x(static_cast<size_t>(n), 2.0f);
     x[static_cast<size_t>(n / 2)] = 5;
@@ -130,7 +133,7 @@ TEST_P(VectorOpsTest, ExtremesKeepNanWhereverItIs) {
 }
 
 TEST_P(VectorOpsTest, MaskedSoftmax) {
-  const VectorOps& ops = GetVectorOps();
+  const VectorOps& ops = this->ops();
   std::vector<float> y(21, 1.0f);
   y[3] = -kInf;
   ops.softmax(y.data(), y.data(), 21);
@@ -141,17 +144,17 @@ TEST_P(VectorOpsTest, MaskedSoftmax) {
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
-std::vector<int64_t> TargetsHere() {
-  std::vector<int64_t> targets;
-  for (int64_t target : {HWY_EMU128, HWY_SCALAR, HWY_SSE4, HWY_AVX2, HWY_AVX3, HWY_NEON}) {
-    if ((hwy::SupportedTargets() & target) != 0) targets.push_back(target);
+std::vector<Isa> LevelsHere() {
+  std::vector<Isa> levels;
+  for (const Isa isa : kAllIsas) {
+    if (isa <= DetectedIsa()) levels.push_back(isa);
   }
-  return targets;
+  return levels;
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, VectorOpsTest, ::testing::ValuesIn(TargetsHere()),
-                         [](const ::testing::TestParamInfo<int64_t>& target) {
-                           return std::string(hwy::TargetName(target.param));
+INSTANTIATE_TEST_SUITE_P(Targets, VectorOpsTest, ::testing::ValuesIn(LevelsHere()),
+                         [](const ::testing::TestParamInfo<Isa>& level) {
+                           return std::string(Name(level.param));
                          });
 
 }  // namespace

@@ -68,7 +68,7 @@ function(tenon_layer name)
     target_compile_features(${target} INTERFACE cxx_std_20)
   endif()
   if(LAYER_PROTOBUF)
-    target_link_libraries(${target} ${scope} protobuf::libprotobuf)
+    target_link_libraries(${target} ${scope} ${TENON_PROTOBUF_ARCHIVES} protobuf::libprotobuf)
   endif()
   target_link_libraries(${target} ${scope} ${LAYER_PUBLIC})
   target_include_directories(${target} ${scope}

@@ -25,7 +25,7 @@ foreach(_name ${TENON_PROGRAMS})
   tenon_cold_when_sanitized(${_name})
   target_link_libraries(${_name} PRIVATE tenon_tools nlohmann_json::nlohmann_json)
   target_link_options(${_name} PRIVATE -Wl,--as-needed)  # start-up time follows the number of shared libraries
-  set_target_properties(${_name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set_target_properties(${_name} PROPERTIES TENON_PROGRAM ON RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endforeach()
 
 set(TENON_PROGRAM_SCRIPTS "")

@@ -96,7 +96,7 @@ class Cse : public Pass {
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
     analyses_ = context.analyses;
     Scope scope(analyses_->Get<DominanceInfo>(op));
-    for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), scope);
+    VisitRegions(op, scope, true);
     if (scope.merged > 0) context.statistics->Add("ops-merged", scope.merged);
     // Only operations without regions go.
     return PassResult{.changed = scope.merged > 0,
@@ -120,8 +120,23 @@ class Cse : public Pass {
   // More are not compared with an op: blocks of which none dominates another may have the same ops.
   static constexpr int kMostCandidates = 64;
 
+  // `ends`: nothing is looked up in the scope behind `op`.
+  void VisitRegions(Operation* op, Scope& scope, bool ends) {
+    for (unsigned r = 0; r < op->num_regions(); ++r) {
+      const size_t before = scope.seen.size();
+      VisitRegion(op->region(r), scope);
+      if (!ends || r + 1 < op->num_regions()) Forget(scope, before);
+    }
+  }
+
+  // Drops the operations from `before` on. Outside of their region nobody sees their values.
+  static void Forget(Scope& scope, size_t before) {
+    for (; scope.seen.size() > before; scope.seen.pop_back()) {
+      scope.newest[scope.seen.back().hash] = scope.seen.back().previous;
+    }
+  }
+
   void VisitRegion(Region& region, Scope& scope) {
-    const size_t before = scope.seen.size();
     // Blocks may stand in any order. Those that nothing reaches are left to dce.
     for (Block* block : BlocksInDominanceOrder(region)) {
       for (Operation *op = block->front(), *next; op != nullptr; op = next) {
@@ -129,19 +144,15 @@ class Cse : public Pass {
         if (op->num_regions() > 0) {
           if (op->Has(Trait::kIsolatedFromAbove)) {
             Scope inner(analyses_->Get<DominanceInfo>(op));
-            for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), inner);
+            VisitRegions(op, inner, true);
             scope.merged += inner.merged;
           } else {
-            for (unsigned r = 0; r < op->num_regions(); ++r) VisitRegion(op->region(r), scope);
+            VisitRegions(op, scope, false);
           }
         } else if (MayMerge(*op)) {
           VisitOp(op, scope);
         }
       }
-    }
-    // Outside of the region nobody sees its values.
-    for (; scope.seen.size() > before; scope.seen.pop_back()) {
-      scope.newest[scope.seen.back().hash] = scope.seen.back().previous;
     }
   }
 

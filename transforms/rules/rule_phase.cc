@@ -4,11 +4,13 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/context/diagnostic.h"
+#include "ir/core/verify/symbol_table.h"
 #include "pass/rule_log.h"
 
 namespace tenon {
@@ -45,6 +47,17 @@ void AddTaken(const RuleLog& before, size_t first, RuleLog& log) {
       now.push_back(std::move(miss));
     }
   }
+}
+
+// The misses in one function. Those of others are no concern of an application to it, and a program
+// may have many functions.
+RuleLog::Misses MissesIn(std::string_view function, const RuleLog& log) {
+  RuleLog::Misses misses;
+  for (auto it = log.misses.lower_bound({std::string(function), ""});
+       it != log.misses.end() && it->first.first == function; ++it) {
+    misses.insert(misses.end(), *it);
+  }
+  return misses;
 }
 
 // Near misses that an earlier application of the family has found, and this one has not because
@@ -134,7 +147,7 @@ absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operatio
   TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context, before));
   before.hits.clear();
   const size_t hits = context.rule_log->hits.size();
-  const RuleLog::Misses earlier = context.rule_log->misses;
+  const RuleLog::Misses earlier = MissesIn(SymbolName(*op), *context.rule_log);
   TENON_ASSIGN_OR_RETURN(const drr::DriverResult applied, drr::ApplyRules(rules, op, context));
   TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context, *context.rule_log));
   AddTaken(before, hits, *context.rule_log);

@@ -29,9 +29,12 @@ bool Fold(Operation& op, FoldResults& results) {
   absl::InlinedVector<Attribute, 4> constants;
   for (const OpOperand& operand : op.operands()) {
     const Operation* definition = operand.get() ? operand.get().defining_op() : nullptr;
-    const bool is_own =
-        definition != nullptr && definition->info().dialect() == op.info().dialect();
-    constants.push_back(is_own ? ConstantValueOf(definition) : ConstantElementsOf(definition));
+    Attribute constant;
+    if (definition != nullptr && definition->Has(Trait::kConstantLike)) {
+      const bool is_own = definition->info().dialect() == op.info().dialect();
+      constant = is_own ? ConstantValueOf(definition) : ConstantElementsOf(definition);
+    }
+    constants.push_back(constant);
   }
   if (!fold(op, constants, results) || results.size() != op.num_results()) return false;
   for (unsigned i = 0; i < op.num_results(); ++i) {

@@ -360,8 +360,9 @@ bool Context::IsUnregisteredDialectAllowed(std::string_view name) const {
 
 Identifier Context::Intern(std::string_view text) {
   std::lock_guard<std::mutex> lock(impl_->identifier_mutex);
-  auto it = impl_->identifiers.find(text);
-  if (it == impl_->identifiers.end()) it = impl_->identifiers.emplace(text).first;
+  const absl::string_view key(text.data(), text.size());
+  auto it = impl_->identifiers.find(key);
+  if (it == impl_->identifiers.end()) it = impl_->identifiers.emplace(key).first;
   return Identifier(&*it);
 }
 

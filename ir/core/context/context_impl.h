@@ -10,10 +10,12 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "ir/base/limits.h"
@@ -74,32 +76,43 @@ struct AttributeStorage {
   mutable std::atomic<bool> pinned{false};        // part of another attribute, so never freed
 };
 
-// Interns storages by a key that encodes their contents. Addresses are stable. Thread-safe.
+// Interns storages by a key that encodes their contents. Addresses are stable. Thread-safe; keys
+// are shared out so that threads seldom wait for each other.
 template <typename Storage>
 class InternTable {
  public:
+  // `make` must not use the table.
   template <typename Make>
   const Storage* GetOrCreate(std::string_view key, Make&& make) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto it = table_.find(absl::string_view(key.data(), key.size()));
-    if (it != table_.end()) return it->second;
-    storages_.emplace_back();
-    make(storages_.back());
-    return table_.emplace(std::string(key), &storages_.back()).first->second;
+    const absl::string_view absl_key(key.data(), key.size());
+    const size_t hash = shards_[0].table.hash_function()(absl_key);
+    Shard& shard = shards_[hash >> kHashShift];
+    std::lock_guard<std::mutex> lock(shard.mutex);
+    const auto it = shard.table.find(absl_key, hash);
+    if (it != shard.table.end()) return it->second;
+    Storage& storage = shard.storages.emplace_back();
+    make(storage);
+    return shard.table.emplace(std::string(key), &storage).first->second;
   }
   // A storage that equal contents do not share.
   template <typename Make>
   const Storage* CreateUnique(Make&& make) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    storages_.emplace_back();
-    make(storages_.back());
-    return &storages_.back();
+    Shard& shard = shards_[0];
+    std::lock_guard<std::mutex> lock(shard.mutex);
+    Storage& storage = shard.storages.emplace_back();
+    make(storage);
+    return &storage;
   }
 
  private:
-  std::mutex mutex_;
-  absl::flat_hash_map<std::string, const Storage*> table_;
-  std::deque<Storage> storages_;
+  // The uppermost bits of the hash, as the tables use the lowest ones.
+  static constexpr size_t kShardBits = 4, kHashShift = sizeof(size_t) * 8 - kShardBits;
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    absl::flat_hash_map<std::string, const Storage*> table;
+    std::deque<Storage> storages;
+  };
+  std::array<Shard, size_t{1} << kShardBits> shards_;
 };
 
 // Append-only table of locations; reading needs no lock.
@@ -167,7 +180,7 @@ struct ContextImpl {
   OpPool op_pool;
 
   std::mutex identifier_mutex;
-  std::set<std::string, std::less<>> identifiers;
+  absl::node_hash_set<std::string> identifiers;
 
   InternTable<DimExprStorage> dim_exprs;
   InternTable<TypeStorage> types;
@@ -189,13 +202,15 @@ struct ContextImpl {
   absl::flat_hash_map<const AttributeStorage*, NumberRange> ranges;
 
   // Discardable attributes, shared out so that threads seldom wait for each other.
-  struct DiscardableShard {
+  struct alignas(64) DiscardableShard {
     std::mutex mutex;
     absl::flat_hash_map<const Operation*, Attribute> attrs;
   };
   std::array<DiscardableShard, 64> discardable;
   DiscardableShard& DiscardableOf(const Operation* op) {
-    return discardable[absl::HashOf(op) % discardable.size()];
+    // The uppermost bits: where all hashes of a table end alike, it finds no free place.
+    static_assert(std::tuple_size_v<decltype(discardable)> == 64);
+    return discardable[absl::HashOf(op) >> (sizeof(size_t) * 8 - 6)];
   }
 
   // Symbols of large tables (symbol_table.h), as they were when `symbol_epoch` was

@@ -228,6 +228,7 @@ bool AsmParser::ParseDenseArray(Attribute& attribute) {
 bool AsmParser::ParseDictionary(std::vector<NamedAttribute>& entries,
                                 std::vector<size_t>* offsets) {
   if (!Expect(TokenKind::kLBrace, "'{'")) return false;
+  constexpr size_t kFew = 16;  // names to compare one by one
   absl::flat_hash_set<Key> seen;
   while (!At(TokenKind::kRBrace)) {
     if (!entries.empty() && !Expect(TokenKind::kComma, "',' or '}' in a dictionary")) return false;
@@ -242,7 +243,16 @@ bool AsmParser::ParseDictionary(std::vector<NamedAttribute>& entries,
       if (text.empty()) return ErrorAt(at, "an attribute name must not be empty");
       name = context_.Intern(text);
     }
-    if (!seen.insert(ToKey(name.str())).second) {
+    bool again = false;
+    if (entries.size() < kFew) {
+      for (const NamedAttribute& entry : entries) again |= entry.name == name;
+    } else {
+      if (seen.empty()) {
+        for (const NamedAttribute& entry : entries) seen.insert(ToKey(entry.name.str()));
+      }
+      again = !seen.insert(ToKey(name.str())).second;
+    }
+    if (again) {
       return ErrorAt(at, fmt::format("attribute '{}' is given twice", name.str()));
     }
     Attribute value;

@@ -213,8 +213,13 @@ bool AsmParser::ParseDenseResource(Attribute& attribute) {
 }
 
 void AsmParser::FindResources() {
-  size_t begin = lexer_.text().rfind("{-#");
-  if (begin == std::string_view::npos) return;
+  const std::string_view whole = lexer_.text();
+  // The rarest of its characters first: this looks at all of a text without resources.
+  size_t hash = whole.rfind('#');
+  while (hash != std::string_view::npos && (hash < 2 || whole.substr(hash - 2, 3) != "{-#"))
+    hash = hash == 0 ? std::string_view::npos : whole.rfind('#', hash - 1);
+  if (hash == std::string_view::npos) return;
+  const size_t begin = hash - 2;
   Lexer lexer = lexer_;
   Token token = token_;
   lexer_.set_position(begin);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "fmt/format.h"
+#include "ir/base/source_file.h"
 #include "ir/base/suggest.h"
 #include "ir/core/builder.h"
 
@@ -19,6 +21,7 @@ OpParser::~OpParser() {
 
 absl::StatusOr<OwnedOp> OpParser::ParseTopLevel() {
   FindResources();
+  if (mapped_) DropPages(std::as_bytes(std::span(lexer_.text())));
   const OpInfo* info = context_.FindOp("builtin.module");
   if (info == nullptr) info = context_.GetUnregisteredOp("builtin.module");
   Location location = options_.locate_by_text ? LocationAt({1, 1}) : Location();
@@ -67,7 +70,7 @@ Diagnostic OpParser::NoteAt(size_t offset, std::string message) {
 }
 
 bool OpParser::ParseOperation(Block* into) {
-  std::vector<ResultGroup> groups;
+  ResultGroups groups;
   size_t num_results = 0, begin = offset();
   if (At(TokenKind::kPercentId) && !ParseResultGroups(groups, num_results)) return false;
   size_t name_at = offset();
@@ -78,22 +81,25 @@ bool OpParser::ParseOperation(Block* into) {
 
   OperationState state;
   state.info = info;
-  std::vector<Use> uses;
+  Uses uses;
   if (!ParseUses(uses)) return false;
   if (At(TokenKind::kLSquare) && !ParseSuccessors(state)) return false;
-  std::vector<NamedAttribute> entries;
-  std::vector<size_t> at;
   if (Consume(TokenKind::kLess)) {
-    if (!ParseDictionary(entries, &at) || !Expect(TokenKind::kGreater, "'>' after properties"))
+    entries_.clear();
+    entry_offsets_.clear();
+    if (!ParseDictionary(entries_, &entry_offsets_) ||
+        !Expect(TokenKind::kGreater, "'>' after properties") ||
+        !SetProperties(*info, entries_, entry_offsets_, state))
       return false;
-    if (!SetProperties(*info, entries, at, state)) return false;
   }
   size_t first_region = pending_regions_.size();
   if (At(TokenKind::kLParen) && !ParseRegions(*info, state.num_regions)) return false;
   if (At(TokenKind::kLBrace)) {
-    entries.clear();
-    at.clear();
-    if (!ParseDictionary(entries, &at) || !SetAttributes(*info, entries, at, state)) return false;
+    entries_.clear();
+    entry_offsets_.clear();
+    if (!ParseDictionary(entries_, &entry_offsets_) ||
+        !SetAttributes(*info, entries_, entry_offsets_, state))
+      return false;
   }
   if (!ParseSignature(uses, state)) return false;
   if (!groups.empty() && num_results != state.result_types.size()) {
@@ -113,10 +119,19 @@ bool OpParser::ParseOperation(Block* into) {
     op->region(i).TakeBody(*pending_regions_[first_region + i]);
   pending_regions_.resize(first_region);
   if (!pending_alias.empty()) located_later_.emplace_back(op, pending_alias);
+  if (mapped_) DropReadText();
   return DefineResults(op, groups);
 }
 
-bool OpParser::ParseResultGroups(std::vector<ResultGroup>& groups, size_t& total) {
+void OpParser::DropReadText() {
+  constexpr size_t kStep = size_t{4} << 20, kKept = size_t{1} << 20;  // names are read again soon
+  if (offset() < dropped_ + kStep + kKept) return;
+  const std::string_view read = lexer_.text().substr(dropped_, offset() - kKept - dropped_);
+  DropPages(std::as_bytes(std::span(read)));
+  dropped_ += read.size();
+}
+
+bool OpParser::ParseResultGroups(ResultGroups& groups, size_t& total) {
   do {
     ResultGroup group{token_.text, 1, offset()};
     if (!Expect(TokenKind::kPercentId, "a result such as %0")) return false;
@@ -192,7 +207,7 @@ const OpInfo* OpParser::FindInfo(std::string_view name, size_t at) {
   return info;
 }
 
-bool OpParser::ParseUses(std::vector<Use>& uses) {
+bool OpParser::ParseUses(Uses& uses) {
   if (!Expect(TokenKind::kLParen, "'(' before operands")) return false;
   if (Consume(TokenKind::kRParen)) return true;
   do {
@@ -307,7 +322,7 @@ void OpParser::WarnOfUnknownAttribute(const OpInfo& info, std::string_view name,
                           info.name(), name, name, DidYouMean(name, AttributeNames(info))));
 }
 
-bool OpParser::ParseSignature(const std::vector<Use>& uses, OperationState& state) {
+bool OpParser::ParseSignature(const Uses& uses, OperationState& state) {
   if (!Expect(TokenKind::kColon, "':' and the type of the op")) return false;
   size_t at = offset();
   // As ParseFunctionType, but straight into the op's state.
@@ -338,7 +353,7 @@ bool OpParser::ParseSignature(const std::vector<Use>& uses, OperationState& stat
   return Expect(TokenKind::kRParen, "',' or ')' in result types");
 }
 
-bool OpParser::DefineResults(Operation* op, const std::vector<ResultGroup>& groups) {
+bool OpParser::DefineResults(Operation* op, const ResultGroups& groups) {
   uint32_t first = 0;
   for (const ResultGroup& group : groups) {
     Definition definition;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "ir/core/block.h"
 #include "ir/core/text/asm_parser.h"
@@ -17,8 +18,9 @@ namespace tenon {
 
 class OpParser : public AsmParser {
  public:
-  OpParser(Context& context, std::string_view text, const ParseOptions& options)
-      : AsmParser(context, text, options.file_name), options_(options) {}
+  // `mapped`: the text is a read-only mapping of a file.
+  OpParser(Context& context, std::string_view text, const ParseOptions& options, bool mapped)
+      : AsmParser(context, text, options.file_name), options_(options), mapped_(mapped) {}
   ~OpParser();
 
   absl::StatusOr<OwnedOp> ParseTopLevel();
@@ -80,15 +82,18 @@ class OpParser : public AsmParser {
     size_t offset = 0;
   };
 
+  using Uses = absl::InlinedVector<Use, 4>;
+  using ResultGroups = absl::InlinedVector<ResultGroup, 1>;
+
   bool ParseOperation(Block* into);
-  bool ParseResultGroups(std::vector<ResultGroup>& groups, size_t& total);
+  bool ParseResultGroups(ResultGroups& groups, size_t& total);
   const OpInfo* ParseOpName();
   const OpInfo* FindInfo(std::string_view name, size_t at);
-  bool ParseUses(std::vector<Use>& uses);
+  bool ParseUses(Uses& uses);
   bool ParseUse(Use& use);
   bool ParseSuccessors(OperationState& state);
   bool ParseRegions(const OpInfo& info, unsigned& count);
-  bool ParseSignature(const std::vector<Use>& uses, OperationState& state);
+  bool ParseSignature(const Uses& uses, OperationState& state);
   // `at` has the position of each entry.
   bool SetProperties(const OpInfo& info, const std::vector<NamedAttribute>& entries,
                      const std::vector<size_t>& at, OperationState& state);
@@ -97,7 +102,9 @@ class OpParser : public AsmParser {
   // Warns if the op has no attribute `name` and the name has no dialect. Warns once per name and
   // op, and only a limited number of times.
   void WarnOfUnknownAttribute(const OpInfo& info, std::string_view name, size_t at);
-  bool DefineResults(Operation* op, const std::vector<ResultGroup>& groups);
+  bool DefineResults(Operation* op, const ResultGroups& groups);
+  // Of a mapped text: drops the pages that are read.
+  void DropReadText();
 
   bool ParseRegion(Region& region, bool isolated);
   bool ParseBlocks(Region& region);
@@ -117,6 +124,11 @@ class OpParser : public AsmParser {
   Diagnostic NoteAt(size_t offset, std::string message);
 
   ParseOptions options_;
+  const bool mapped_;
+  size_t dropped_ = 0;  // bytes of the text whose pages have been dropped
+  // Of the operation that is being read, outside of its regions.
+  std::vector<NamedAttribute> entries_;
+  std::vector<size_t> entry_offsets_;
   OwnedOp module_;
   absl::flat_hash_map<Key, const OpInfo*> infos_;
   absl::flat_hash_set<std::pair<const OpInfo*, Key>> unknown_attributes_;  // warned of

@@ -36,14 +36,28 @@ bool AsmParser::ErrorExpected(const char* what) {
 
 bool AsmParser::ExpectEnd() { return AtEnd() || ErrorExpected("the end of the text"); }
 
-absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
-                                    const ParseOptions& options) {
+namespace {
+
+absl::StatusOr<OwnedOp> ParseModuleText(Context& context, std::string_view text,
+                                        const ParseOptions& options, bool mapped) {
   const KeepUnusedBlobs keep(context);
-  OpParser parser(context, text, options);
+  OpParser parser(context, text, options, mapped);
   absl::StatusOr<OwnedOp> module = parser.ParseTopLevel();
   if (!module.ok() || !options.verify) return module;
   if (absl::Status status = Verify(module->get()); !status.ok()) return status;
   return module;
+}
+
+}  // namespace
+
+absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
+                                    const ParseOptions& options) {
+  return ParseModuleText(context, text, options, false);
+}
+
+absl::StatusOr<OwnedOp> ParseMappedModule(Context& context, std::string_view text,
+                                          const ParseOptions& options) {
+  return ParseModuleText(context, text, options, true);
 }
 
 absl::StatusOr<Type> ParseType(Context& context, std::string_view text) {

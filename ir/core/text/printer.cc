@@ -118,7 +118,9 @@ class Printer {
       : options_(options), context_(root.context()), numbering_(root, options.generic) {}
 
   absl::Status Run(const Operation& root, TextSink sink) {
+    sink_ = &sink;
     PrintOperation(root);
+    TENON_RETURN_IF_ERROR(status_);
     if (root.block() == nullptr && root.num_regions() > 0) out_ += "\n";
     if (!options_.elide_resources && !resources_.empty()) return PrintResources(sink);
     return sink(out_);
@@ -158,12 +160,20 @@ class Printer {
     out_ += ')';
   }
   void Note(Attribute attribute);
+  // Gives what is printed to the sink. Behind its first error, nothing is kept.
+  void Flush() {
+    if (status_.ok()) status_ = (*sink_)(out_);
+    out_.clear();
+  }
   void Indent() { out_.append(2 * static_cast<size_t>(depth_), ' '); }
 
   const PrintOptions options_;
   Context& context_;
   const Numbering numbering_;
+  static constexpr size_t kPiece = size_t{1} << 16;  // bytes between calls of the sink
   std::string out_;
+  const TextSink* sink_ = nullptr;
+  absl::Status status_;  // of the sink
   int depth_ = 0, nesting_ = 0;
   absl::flat_hash_map<const TypeStorage*, std::unique_ptr<std::string>> types_;
   Type last_type_;
@@ -331,6 +341,7 @@ void Printer::PrintRegion(const Region& region) {
       Indent();
       PrintOperation(op);
       out_ += '\n';
+      if (out_.size() >= kPiece) Flush();
     }
     --depth_;
   }
@@ -383,7 +394,6 @@ void Printer::PrintBlockLabel(const Block& block) {
 
 absl::Status Printer::PrintResources(TextSink sink) {
   constexpr char kHexDigits[] = "0123456789ABCDEF";
-  constexpr size_t kPiece = 1 << 16;  // bytes of a constant
   out_ += "\n{-#\n  dialect_resources: {\n    builtin: {\n";
   bool first = true;
   for (const auto& [key, attribute] : resources_) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
 #include "ir/core/context/context_impl.h"
@@ -12,10 +13,14 @@ namespace tenon {
 namespace {
 
 DType DTypeByName(std::string_view name) {
-  for (int i = 1; i < kNumDTypes; ++i) {
-    if (name == Name(static_cast<DType>(i))) return static_cast<DType>(i);
-  }
-  return DType::kInvalid;
+  static const auto kByName = [] {
+    absl::flat_hash_map<std::string_view, DType> by_name;
+    for (int i = 1; i < kNumDTypes; ++i)
+      by_name.emplace(Name(static_cast<DType>(i)), static_cast<DType>(i));
+    return by_name;
+  }();
+  const auto found = kByName.find(name);
+  return found == kByName.end() ? DType::kInvalid : found->second;
 }
 
 }  // namespace

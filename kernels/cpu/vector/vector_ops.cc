@@ -61,13 +61,30 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tenon::kernels::cpu {
 
-HWY_EXPORT(Table);
+using TableOf = const VectorOps* (*)();
+
+// Highway's own choice lives in its shared library, which measures the clock for milliseconds when
+// a process loads it.
+const VectorOps& GetVectorOps(Isa isa) {
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") &&
+                    __builtin_cpu_supports("pclmul");
+  const std::pair<bool, TableOf> tables[] = {{isa >= Isa::kAvx512, HWY_CHOOSE_AVX3(Table)},
+                                             {isa >= Isa::kAvx2, HWY_CHOOSE_AVX2(Table)},
+                                             {sse4, HWY_CHOOSE_SSE4(Table)}};
+  for (const auto& [has, table] : tables) {
+    if (has && table != nullptr) return *table();
+  }
+  const TableOf fallback = HWY_CHOOSE_FALLBACK(Table);
+#else
+  const TableOf fallback = &HWY_STATIC_DISPATCH(Table);
+#endif
+  return *fallback();
+}
 
 const VectorOps& GetVectorOps() {
-  static const VectorOps& ops = []() -> const VectorOps& {
-    ActiveIsa();  // limits Highway's targets
-    return *HWY_DYNAMIC_DISPATCH(Table)();
-  }();
+  static const VectorOps& ops = GetVectorOps(ActiveIsa());
   return ops;
 }
 

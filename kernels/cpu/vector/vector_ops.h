@@ -7,6 +7,8 @@
 
 namespace tenon::kernels::cpu {
 
+enum class Isa : uint8_t;  // isa.h
+
 // An op of one operand. Ops are named as in the dialect `ten`; comments give their formulas.
 enum class UnaryOp : uint8_t {
   kAbs,
@@ -107,8 +109,10 @@ struct VectorOps {
                  bool interleaved);
 };
 
-// Returns the loops for this machine.
+// Returns the loops for this machine, at the level of ActiveIsa.
 const VectorOps& GetVectorOps();
+// Returns the loops for a level, which must be at most DetectedIsa.
+const VectorOps& GetVectorOps(Isa isa);
 
 // Returns the loop of `op` over two vectors.
 inline VectorOps::BinaryFn LoopOf(BinaryOp op) {
