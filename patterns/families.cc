@@ -4,7 +4,8 @@ namespace tenon::pattern {
 
 std::span<const Family> Families() {
   static constexpr Family kFamilies[] = {
-#define TENON_RULE_FAMILY(id, name, phase, summary) {name, phase, summary, &id##Rules},
+#define TENON_RULE_FAMILY(id, name, phase, when, summary) \
+  {name, phase, Family::When::when, summary, &id##Rules},
 #include "patterns/families.def"
 #undef TENON_RULE_FAMILY
   };

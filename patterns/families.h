@@ -2,6 +2,7 @@
 #ifndef TENON_PATTERNS_FAMILIES_H_
 #define TENON_PATTERNS_FAMILIES_H_
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,16 @@ using RuleSet = std::vector<drr::Rule>;  // a list of rules
 
 // A family: rules that one pass applies together.
 struct Family {
-  std::string_view name;     // such as "norm"
-  std::string_view phase;    // the pass that applies it: "canonicalize" or "fuse"
+  std::string_view name;   // such as "norm"
+  std::string_view phase;  // the pass that applies it: "canonicalize" or "fuse"
+  // When the pass applies it.
+  enum class When : uint8_t {
+    kAlways,     // where no families are named, too
+    kNamed,      // only where it is named, as a pipeline does later
+    kOnRequest,  // only where it is named, which no pipeline does: its operations are not known to
+                 // be faster than their parts
+  };
+  When when;
   std::string_view summary;  // one line
   // Makes the rules anew. Prefer RulesOf, or SharedRulesOf (shared_rules.h).
   RuleSet (*rules)();
@@ -30,7 +39,7 @@ RuleSet RulesOf(const Family& family);
 RuleSet AllRules();
 
 // Declares one function per line of families.def. It returns the rules of the family.
-#define TENON_RULE_FAMILY(id, name, phase, summary) RuleSet id##Rules();
+#define TENON_RULE_FAMILY(id, name, phase, when, summary) RuleSet id##Rules();
 #include "patterns/families.def"
 #undef TENON_RULE_FAMILY
 

@@ -1,4 +1,5 @@
 // Kinds and element types that no program has.
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -33,16 +34,24 @@ std::optional<uint32_t> TypesOf(const ConditionNode& condition) {
 
 }  // namespace
 
+// Why a value has fewer element types. Words are made of it only for a message: almost no rule
+// needs one.
+struct Compiler::TypeReason {
+  std::string_view role = {};             // "operand" or "result"; empty for the others
+  const OperandDef* def = nullptr;        // that operand or result
+  const OpInfo* op = nullptr;             // its operation, or one whose values share a type
+  const ConditionNode* wanted = nullptr;  // a condition of the rule
+  const TypeReason* shared = nullptr;     // what `op` passes on
+};
+
 // The element types that are left for a value, and what they follow from.
 struct Compiler::ElementTypes {
   uint32_t left = kAllTypes;
-  std::vector<std::string> because;
-  // Returns whether that leaves fewer.
-  bool Restrict(uint32_t types, const std::string& why) {
-    if ((left & types) == left) return false;
+  absl::InlinedVector<const TypeReason*, 2> because;
+  bool Leaves(uint32_t types) const { return (left & types) == left; }
+  void Restrict(uint32_t types, const TypeReason* why) {
     left &= types;
     because.push_back(why);
-    return true;
   }
 };
 
@@ -62,8 +71,24 @@ absl::Status Compiler::CheckKind(const AttrNode& attr, AttrType type, std::strin
                            NameOfKinds(KindsHeldBy(type)), NameOfKinds(given)));
 }
 
+std::string Compiler::WordsOf(const TypeReason& reason) {
+  if (reason.wanted != nullptr) return "the rule wants " + reason.wanted->text;
+  if (reason.shared != nullptr)
+    return fmt::format("{} has one element type and {}", reason.op->name(),
+                       WordsOf(*reason.shared));
+  const std::string& types = reason.def->constraint.description;
+  return fmt::format("{} '{}' of {} is {}{}", reason.role, reason.def->name, reason.op->name(),
+                     types.starts_with("a ") ? "" : "a ", types);
+}
+
 absl::Status Compiler::CheckElementTypes(const Bound& always) {
   std::map<ValueAt, ElementTypes> all;
+  std::deque<TypeReason> reasons;  // they refer to each other
+  const auto restrict_to = [&](ElementTypes& value, uint32_t types, const TypeReason& why) {
+    if (value.Leaves(types)) return false;
+    value.Restrict(types, &reasons.emplace_back(why));
+    return true;
+  };
   const auto place = [](const Edge& edge) { return ValueAt(edge.node, edge.result); };
   const auto each_op = [&](const auto& f) {
     for (uint16_t n = 0, end = static_cast<uint16_t>(out_.nodes.size()); n < end; ++n) {
@@ -73,13 +98,10 @@ absl::Status Compiler::CheckElementTypes(const Bound& always) {
         f(n, node);
     }
   };
-  const auto restrict_by = [&](const ValueAt& at, const OperandDef& def, std::string_view what,
+  const auto restrict_by = [&](const ValueAt& at, const OperandDef& def, std::string_view role,
                                const OpInfo& info) {
     if (def.constraint.any || def.constraint.scalar_i1 || def.constraint.dtypes == 0) return;
-    const std::string& types = def.constraint.description;
-    all[at].Restrict(def.constraint.dtypes,
-                     fmt::format("{} '{}' of {} is {}{}", what, def.name, info.name(),
-                                 types.starts_with("a ") ? "" : "a ", types));
+    restrict_to(all[at], def.constraint.dtypes, {.role = role, .def = &def, .op = &info});
   };
   // Of a list each item is an operand, and all of it may be none.
   const auto is_one = [&](const Edge& edge) {
@@ -101,37 +123,38 @@ absl::Status Compiler::CheckElementTypes(const Bound& always) {
         condition.source->assumption != Assumption::kNone)
       continue;
     if (const std::optional<uint32_t> types = TypesOf(*condition.source))
-      all[place(condition.args[0].edge)].Restrict(*types,
-                                                  "the rule wants " + condition.source->text);
+      restrict_to(all[place(condition.args[0].edge)], *types, {.wanted = condition.source});
   }
   // What shares an element type shares what is left for it.
+  std::vector<std::pair<const OpInfo*, std::vector<ElementTypes*>>> sharing;
+  each_op([&](uint16_t n, const Node& node) {
+    const bool results = node.info->Has(Trait::kSameDtype);
+    if (!results && !node.info->Has(Trait::kSameOperandDtype)) return;
+    std::vector<ElementTypes*> same;
+    for (const auto& group : node.operands) {
+      for (const Edge& edge : group)
+        if (is_one(edge)) same.push_back(&all[place(edge)]);
+    }
+    if (results) same.push_back(&all[ValueAt(n, 0)]);
+    sharing.emplace_back(node.info, std::move(same));
+  });
   for (bool changed = true; changed;) {
     changed = false;
-    each_op([&](uint16_t n, const Node& node) {
-      const bool results = node.info->Has(Trait::kSameDtype);
-      if (!results && !node.info->Has(Trait::kSameOperandDtype)) return;
-      std::vector<ValueAt> same;
-      for (const auto& group : node.operands) {
-        for (const Edge& edge : group)
-          if (is_one(edge)) same.push_back(place(edge));
-      }
-      if (results) same.emplace_back(n, 0);
-      for (const ValueAt& from : same) {
-        for (const ValueAt& to : same) {
-          const ElementTypes known = all[from];
-          for (const std::string& why : known.because) {
-            if (all[to].left == known.left) break;
-            changed |= all[to].Restrict(
-                known.left, fmt::format("{} has one element type and {}", node.info->name(), why));
-          }
+    for (const auto& [op, same] : sharing) {
+      for (const ElementTypes* from : same) {
+        for (ElementTypes* to : same) {
+          if (!from->because.empty())
+            changed |= restrict_to(*to, from->left, {.op = op, .shared = from->because[0]});
         }
       }
-    });
+    }
   }
   for (const auto& [at, types] : all) {
     if (types.left != 0) continue;
+    std::vector<std::string> words;
+    for (const TypeReason* reason : types.because) words.push_back(WordsOf(*reason));
     return Error(fmt::format("no program matches, since '{}' cannot have any element type: {}",
-                             NameOf(at.first), fmt::join(types.because, ", and ")));
+                             NameOf(at.first), fmt::join(words, ", and ")));
   }
   return absl::OkStatus();
 }

@@ -90,7 +90,9 @@ class Compiler {
   absl::Status CheckVariables();
   absl::Status CheckCost();
   // Refuses a rule that wants element types which its operations never have.
+  struct TypeReason;
   struct ElementTypes;
+  static std::string WordsOf(const TypeReason& reason);
   absl::Status CheckElementTypes(const Bound& always);
   absl::Status CheckResult(uint16_t node, const Bound& always, IndexSet& seen);
   void FindRootOps(const Edge& edge, std::set<uint16_t>& ops) const;

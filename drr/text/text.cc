@@ -25,8 +25,10 @@ constexpr const char* kShortDialects[] = {"ten", "nn", "core"};
 
 const OpInfo* RuleTextParser::FindOp(const std::string& name) const {
   if (name.find('.') != std::string::npos) return context_.FindOp(name);
+  std::string full;
   for (const char* dialect : kShortDialects) {
-    if (const OpInfo* info = context_.FindOp(fmt::format("{}.{}", dialect, name))) return info;
+    full.assign(dialect).append(".").append(name);
+    if (const OpInfo* info = context_.FindOp(full)) return info;
   }
   return nullptr;
 }
@@ -173,16 +175,12 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
   }
   if (name == "repeat" && Is("(")) return ParseRepeat();
   if (Is("in")) return ParseOpSet(name);
-  Val val = Is("(") ? Val("") : Variable(name);
-  if (Is("(") && functions_.count(name) > 0) {
-    TENON_ASSIGN_OR_RETURN(val, ParsePatternCall(name, at));
-  } else if (Is("(")) {
-    TENON_ASSIGN_OR_RETURN(Val op, ParseOp(name, at));
-    val = op;
-  }
-  if (Take("#")) {
+  absl::StatusOr<Val> val = !Is("(")                    ? Variable(name)
+                            : functions_.contains(name) ? ParsePatternCall(name, at)
+                                                        : ParseOp(name, at);
+  if (val.ok() && Take("#")) {
     TENON_ASSIGN_OR_RETURN(const int index, IntegerWithin(0, kMaxResults));
-    val = Take("...") ? val.Rest(index) : val.result(index);
+    return Take("...") ? val->Rest(index) : val->result(index);
   }
   return val;
 }

@@ -12,7 +12,7 @@
 #include "frontends/cpp/passes.h"
 #include "ir/base/check.h"
 #include "ir/core/text/parser.h"
-#include "patterns/families.h"
+#include "patterns/shared_rules.h"
 
 namespace tenon {
 namespace {
@@ -65,10 +65,9 @@ absl::Status CheckPasses(const Extension& extension) {
 absl::Status CheckRules(const Extension& extension, Context& context) {
   if (extension.rules.empty()) return absl::OkStatus();
   // Reports, counts and --explain know a rule by its name.
-  std::set<std::string> ours;
-  for (const drr::Rule& rule : pattern::AllRules()) ours.insert(rule.name());
   for (const drr::Rule& rule : extension.rules) {
-    if (ours.contains(rule.name())) return Wrong("there are two rules '{}'", rule.name());
+    if (pattern::FindSharedRule(rule.name()) != nullptr)
+      return Wrong("there are two rules '{}'", rule.name());
   }
   const absl::Status status = drr::CompiledRules::Create(extension.rules, context).status();
   return status.ok() ? status : Wrong("{}", std::string(status.message()));

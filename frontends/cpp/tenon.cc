@@ -86,14 +86,14 @@ const std::vector<drr::Rule>& HostRulesOf(const Model& model) {
 
 // Reads the rules that the pipeline is given, and returns their names.
 absl::Status CheckRules(const Model& model, std::string_view text,
-                        const std::vector<std::string>& rule_files,
+                        const std::vector<std::string>& rule_files, RuleCache& cache,
                         std::vector<std::string>& names) {
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
   PassManager manager(registry);
   TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
-  TENON_ASSIGN_OR_RETURN(GivenRuleReport report,
-                         CheckGivenRules(HostRulesOf(model), rule_files, manager, model.context()));
+  TENON_ASSIGN_OR_RETURN(GivenRuleReport report, CheckGivenRules(HostRulesOf(model), rule_files,
+                                                                 manager, model.context(), &cache));
   names = std::move(report.names);
   if (!rule_files.empty()) {
     for (const std::string& warning : report.warnings)
@@ -312,19 +312,19 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
   context.fast_math = options.fast_math;
   context.allow_rewrite = options.allow_rewrite;
   context.observer = options.observer;
+  context.rule_cache = std::make_shared<RuleCache>();
   const std::string_view text =
       options.pipeline.empty() ? OptPipeline(options.level) : options.pipeline;
   std::vector<std::string> names;
   if (!options.rule_files.empty() || !options.explain_rule.empty() ||
       !options.disabled_rules.empty()) {
-    TENON_RETURN_IF_ERROR(CheckRules(model, text, options.rule_files, names));
+    TENON_RETURN_IF_ERROR(CheckRules(model, text, options.rule_files, *context.rule_cache, names));
   }
   TENON_ASSIGN_OR_RETURN(context.disabled_rules, ReadDisabledRules(options.disabled_rules, names));
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return absl::InvalidArgumentError(
         fmt::format("there are no {} threads (expected 0 to {})", options.threads, kMaxThreads));
   }
-  context.rule_cache = std::make_shared<RuleCache>();
   RuleLog log;
   const auto host = std::make_shared<const std::vector<drr::Rule>>(HostRulesOf(model));
   std::optional<ChangeRecorder> changes;

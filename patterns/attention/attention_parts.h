@@ -27,22 +27,27 @@ struct AttentionAttrs {
   Attr<std::string> q_layout{"q_layout"}, k_layout{"k_layout"}, v_layout{"v_layout"},
       out_layout{"out_layout"};
   fused::AttentionArgs args() const {
-    return {.num_heads = num_heads,
-            .kv_num_heads = kv_num_heads,
-            .scale = scale,
-            .q_layout = q_layout,
-            .k_layout = k_layout,
-            .v_layout = v_layout,
-            .out_layout = out_layout,
-            .causal = causal,
-            .window = window,
-            .mask_value = mask_value,
-            .mask_replaces = mask_replaces,
-            .mask_last = mask_last,
-            .repeat_first_key = repeat_first_key,
-            .nan_guard = nan_guard,
-            .zero_nan_rows = zero_nan_rows,
-            .softcap = softcap};
+    return Of(fused::AttentionArgs{.q_layout = q_layout,
+                                   .k_layout = k_layout,
+                                   .v_layout = v_layout,
+                                   .out_layout = out_layout});
+  }
+  // `made`, of an operation with an attention inside, with all of these attributes but the layouts.
+  template <typename Args>
+  Args Of(Args made) const {
+    made.num_heads = num_heads;
+    made.kv_num_heads = kv_num_heads;
+    made.scale = scale;
+    made.causal = causal;
+    made.window = window;
+    made.mask_value = mask_value;
+    made.mask_replaces = mask_replaces;
+    made.mask_last = mask_last;
+    made.repeat_first_key = repeat_first_key;
+    made.nan_guard = nan_guard;
+    made.zero_nan_rows = zero_nan_rows;
+    made.softcap = softcap;
+    return made;
   }
 };
 

@@ -1,7 +1,11 @@
-// Convolutions: batch norm folded into the weights, then bias, residual and activation in one op.
+// Convolutions and transposed ones: batch norm and numbers for each channel go into weights and
+// bias, then residual and activation into the op.
 #include <numeric>
-#include <utility>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "fmt/format.h"
 #include "patterns/facts/magnitude.h"
 #include "patterns/layers/activations.h"
 #include "patterns/layers/conv_parts.h"
@@ -10,63 +14,96 @@
 namespace tenon::pattern {
 namespace {
 
+// The attributes that a rule of convolutions copies to its result.
 struct ConvAttrs {
   Attr<I64s> strides{"strides"}, pads{"pads"}, dilations{"dilations"};
+  Attr<I64s> output_padding{"output_padding"};
   Attr<int64_t> group{"group"};
   Attr<std::string> auto_pad{"auto_pad"};
-  nn::ConvArgs args() const {
-    return {.strides = strides,
-            .pads = pads,
-            .dilations = dilations,
-            .group = group,
-            .auto_pad = auto_pad};
+  // `made` with those of them that its operation has.
+  template <typename Args>
+  Args Of(Args made) const {
+    made.strides = strides;
+    made.pads = pads;
+    made.dilations = dilations;
+    made.group = group;
+    if constexpr (requires { made.output_padding; }) {
+      made.output_padding = output_padding;
+    } else {
+      made.auto_pad = auto_pad;
+    }
+    return made;
   }
-  fused::ConvArgs fused_args() const {
-    return {.strides = strides,
-            .pads = pads,
-            .dilations = dilations,
-            .group = group,
-            .auto_pad = auto_pad};
+  nn::ConvArgs args() const { return Of(nn::ConvArgs()); }
+  fused::ConvArgs fused_args() const { return Of(fused::ConvArgs()); }
+};
+
+// Convolutions and transposed ones have the same rules for what is computed of their results. They
+// differ in attributes, and in the axis of the weights along which the channels of the result lie.
+struct Kind {
+  bool transposed;
+  ConvAttrs attrs;
+
+  std::string_view name() const { return transposed ? "conv_transpose" : "conv"; }
+  // `summary` with this name for each "{conv}".
+  std::string In(std::string_view summary) const {
+    return fmt::format(fmt::runtime(summary), fmt::arg("conv", name()));
+  }
+  Val Of(const Val& x, const Val& w, const OptVal& bias) const {
+    return transposed ? nn::ConvTranspose(x, w, bias, attrs.Of(nn::ConvTransposeArgs()))
+                      : nn::Conv(x, w, bias, attrs.args());
+  }
+  // The same with weights that have one axis for all channels of the result. Those of a transposed
+  // convolution with groups have none: [C, M / groups, kernel…].
+  Val OneAxis(const Val& x, const Val& w, const OptVal& bias) const {
+    if (!transposed) return Of(x, w, bias);
+    nn::ConvTransposeArgs args = attrs.Of(nn::ConvTransposeArgs());
+    args.group = 1;
+    return nn::ConvTranspose(x, w, bias, args);
+  }
+  // The shape of a number for each channel of the result `conv`, to scale the weights: [M, 1, 1, …]
+  // of their rank for [M, C, kernel…], one axis less for [C, M, kernel…].
+  Term ScaleShape(const Val& w, const Val& conv) const {
+    return transposed ? ChannelShape(conv) : ListOf({ExtentOf(w, 0), Spread(Ones(RankOf(w) - 1))});
+  }
+  // What absorbs an operation behind it.
+  std::vector<MeasuredOp> Absorbs(bool with_residual) const {
+    if (transposed) return {"nn.conv_transpose"};
+    return with_residual ? std::vector<MeasuredOp>{"nn.conv", "fused.conv"}
+                         : std::vector<MeasuredOp>{"nn.conv"};
   }
 };
 
-// [M, 1, 1, …] of w's rank, to scale w's output channels.
-Term PerOutputChannel(const Val& w) {
-  return ListOf({ExtentOf(w, 0), Spread(Ones(RankOf(w) - 1))});
-}
-
 // batch_norm(conv(x, w) [+ b]): with k = scale / sqrt(var + eps), conv(x, w * k) + (b - mean) * k +
 // bias. The new weights are computed from constants, and folded.
-Rule ConvBatchNorm(const char* name, bool with_bias, const char* file = __builtin_FILE(),
-                   int line = __builtin_LINE()) {
-  ConvAttrs a;
+Rule ConvBatchNorm(const char* name, const Kind& kind, bool with_bias,
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   Val x("x"), w = Const("w"), b = Const("b");
   Val scale = Const("scale"), bias = Const("bias"), mean = Const("mean"), var = Const("var");
   Attr<float> epsilon("epsilon");
-  Val conv = nn::Conv(x, w, with_bias ? OptVal(b) : OptVal(), a.args());
+  Val conv = kind.OneAxis(x, w, with_bias ? OptVal(b) : OptVal());
   Val k = Div(scale, Sqrt(Add(var, Splat(epsilon))));
-  Val weights = Mul(w, Reshape(k, {.shape = PerOutputChannel(w)}));
+  Val weights = Mul(w, Reshape(k, {.shape = kind.ScaleShape(w, conv)}));
   Val offset = with_bias ? Add(Mul(Sub(b, mean), k), bias) : Sub(bias, Mul(mean, k));
   return Rule(name, file, line)
-      .Summary("batch_norm(conv(x)) = conv(x) with scaled weights")
+      .Summary(kind.In("batch_norm({conv}(x)) = {conv}(x) with scaled weights"))
       .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
       .Where(AreFiniteStatistics(scale, mean, var))
-      .Replace(nn::Conv(x, weights, offset, a.args()))
+      .Replace(kind.OneAxis(x, weights, offset))
       .Lowers(OpsOf({"nn.batch_norm"}));
 }
 
-Rule ConvBias(const char* name, bool second, const char* file = __builtin_FILE(),
+Rule ConvBias(const char* name, const Kind& kind, bool second, const char* file = __builtin_FILE(),
               int line = __builtin_LINE()) {
-  ConvAttrs a;
   Val x("x"), w("w"), b = Const("b"), first("first");
-  Val conv = nn::Conv(x, w, second ? OptVal(first) : OptVal(), a.args());
+  Val conv = kind.Of(x, w, second ? OptVal(first) : OptVal());
   Val bias = AsChannels(b, conv);
   return Rule(name, file, line)
-      .Summary("conv(x) + b with a number for each channel")
+      .Summary(kind.In("{conv}(x) + b with a number for each channel"))
       .Match(Add(conv, b))
       .Where(IsPerChannelOrNumber("b has an element for each channel", b, conv))
-      .Replace(nn::Conv(x, w, second ? Add(first, bias) : bias, a.args()))
-      .Lowers(OpsBefore({"nn.conv", "fused.conv"}, {"ten.add"}));
+      .Replace(kind.Of(x, w, second ? Add(first, bias) : bias))
+      .Lowers(OpsBefore(kind.Absorbs(true), {"ten.add"}));
 }
 
 // A bias that was added after the residual.
@@ -86,22 +123,21 @@ Rule ConvBiasAfterResidual(const char* name, bool second, const char* file = __b
 }
 
 // conv(x, w, b) * k = conv(x, w * k, b * k)
-Rule ConvScale(const char* name, bool with_bias, const char* file = __builtin_FILE(),
-               int line = __builtin_LINE()) {
-  ConvAttrs a;
+Rule ConvScale(const char* name, const Kind& kind, bool with_bias,
+               const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   Val x("x"), w("w"), b("b"), k = Const("k");
-  Val conv = nn::Conv(x, w, with_bias ? OptVal(b) : OptVal(), a.args());
+  Val conv = kind.OneAxis(x, w, with_bias ? OptVal(b) : OptVal());
   Val channels = AsChannels(k, conv);
-  Val weights = Mul(w, Reshape(channels, {.shape = PerOutputChannel(w)}));
+  Val weights = Mul(w, Reshape(channels, {.shape = kind.ScaleShape(w, conv)}));
   return Rule(name, file, line)
-      .Summary("conv(x) times a number for each channel scales the weights")
+      .Summary(kind.In("{conv}(x) times a number for each channel scales the weights"))
       .Match(Mul(conv, k))
       .Where(IsPerChannelOrNumber("k has an element for each channel", k, conv) &&
              If("nothing else uses the weights", HasOneUse(w)) && AreFinite("k is finite", k) &&
              FollowsFromConstants(w))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
-      .Replace(nn::Conv(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal(), a.args()))
-      .Lowers(OpsBefore({"nn.conv"}, {"ten.mul"}));
+      .Replace(kind.OneAxis(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal()))
+      .Lowers(OpsBefore(kind.Absorbs(false), {"ten.mul"}));
 }
 
 // conv(x * k, w) = conv(x, w * k): zeros around the image stay zeros.
@@ -308,44 +344,61 @@ Rule ConvResidual() {
       .RequireKernel();
 }
 
-// activation(conv), with or without a residual
-Rule ConvActivation(const char* name, bool with_residual, const char* file = __builtin_FILE(),
-                    int line = __builtin_LINE()) {
-  ConvAttrs a;
+// What an activation takes of a convolution, with or without a residual.
+Rule ConvActivation(const char* name, const Kind& kind, bool with_residual,
+                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   Val x("x"), w("w"), b("b"), residual("residual");
   Attr<std::string> activation("activation");
   Attr<float> alpha("alpha"), beta("beta");
-  fused::ConvArgs made = a.fused_args();
-  made.activation = activation;
-  made.alpha = alpha;
-  made.beta = beta;
-  Val conv = with_residual ? fused::Conv(x, w, Maybe(b), residual, a.fused_args())
-                           : nn::Conv(x, w, Maybe(b), a.args());
+  const auto with = [&]<typename Args>(Args made) {
+    made.activation = activation;
+    made.alpha = alpha;
+    made.beta = beta;
+    return made;
+  };
+  Val conv = with_residual ? fused::Conv(x, w, Maybe(b), residual, kind.attrs.fused_args())
+                           : kind.Of(x, w, Maybe(b));
+  Val made = kind.transposed
+                 ? fused::ConvTranspose(x, w, b, with(kind.attrs.Of(fused::ConvTransposeArgs())))
+                 : fused::Conv(x, w, b, with_residual ? OptVal(residual) : OptVal(),
+                               with(kind.attrs.fused_args()));
   return Rule(name, file, line)
-      .Summary(with_residual ? "activation(conv(x) + residual)" : "activation(conv(x))")
+      .Summary(
+          kind.In(with_residual ? "activation({conv}(x) + residual)" : "activation({conv}(x))"))
       .Match(AnyActivation(conv, activation, alpha, beta))
-      .Replace(fused::Conv(x, w, b, with_residual ? OptVal(residual) : OptVal(), made))
+      .Replace(made)
       .RequireKernel();
 }
 
 }  // namespace
 
 RuleSet ConvRules() {
-  RuleSet rules = ConvTransposeRules();
-  for (Rule& rule :
-       RuleSet{ConvBatchNorm("conv-batch-norm", false), ConvBatchNorm("conv-bias-batch-norm", true),
-               ConvOfBatchNorm("conv-of-batch-norm", false),
-               ConvOfBatchNorm("conv-bias-of-batch-norm", true), ConvOfPad(), ConvUnseenTaps(),
-               ConvScale("conv-scale", false), ConvScale("conv-bias-scale", true),
-               ConvBias("conv-bias", false), ConvBias("conv-second-bias", true), ConvOfScaled(),
-               ConvOfShifted("conv-of-shifted", false), ConvOfShifted("conv-bias-of-shifted", true),
-               ConvResidual(), ConvBiasAfterResidual("conv-bias-after-residual", false),
-               ConvBiasAfterResidual("conv-second-bias-after-residual", true),
-               ConvActivation("conv-activation", false),
-               ConvActivation("conv-residual-activation", true)}) {
-    rules.push_back(std::move(rule));
-  }
-  return rules;
+  const Kind plain{.transposed = false, .attrs = {}}, transposed{.transposed = true, .attrs = {}};
+  return {ConvBatchNorm("conv-transpose-batch-norm", transposed, false),
+          ConvBatchNorm("conv-transpose-bias-batch-norm", transposed, true),
+          ConvScale("conv-transpose-scale", transposed, false),
+          ConvScale("conv-transpose-bias-scale", transposed, true),
+          ConvBias("conv-transpose-bias", transposed, false),
+          ConvBias("conv-transpose-second-bias", transposed, true),
+          ConvActivation("conv-transpose-activation", transposed, false),
+          ConvBatchNorm("conv-batch-norm", plain, false),
+          ConvBatchNorm("conv-bias-batch-norm", plain, true),
+          ConvOfBatchNorm("conv-of-batch-norm", false),
+          ConvOfBatchNorm("conv-bias-of-batch-norm", true),
+          ConvOfPad(),
+          ConvUnseenTaps(),
+          ConvScale("conv-scale", plain, false),
+          ConvScale("conv-bias-scale", plain, true),
+          ConvBias("conv-bias", plain, false),
+          ConvBias("conv-second-bias", plain, true),
+          ConvOfScaled(),
+          ConvOfShifted("conv-of-shifted", false),
+          ConvOfShifted("conv-bias-of-shifted", true),
+          ConvResidual(),
+          ConvBiasAfterResidual("conv-bias-after-residual", false),
+          ConvBiasAfterResidual("conv-second-bias-after-residual", true),
+          ConvActivation("conv-activation", plain, false),
+          ConvActivation("conv-residual-activation", plain, true)};
 }
 
 }  // namespace tenon::pattern

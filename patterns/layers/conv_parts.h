@@ -23,9 +23,6 @@ inline Val AsChannels(const Val& b, const Val& x) {
   return Reshape(Expand(b, {.shape = ChannelShape(x)}), {.shape = ChannelsOf(x)});
 }
 
-// The rules of conv_transpose.cc, in order.
-RuleSet ConvTransposeRules();
-
 }  // namespace tenon::pattern
 
 #endif  // TENON_PATTERNS_LAYERS_CONV_PARTS_H_

@@ -3,6 +3,8 @@
 #ifndef TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
 #define TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
 
+#include <utility>
+
 #include "patterns/attention/attention_parts.h"
 
 namespace tenon::pattern {
@@ -15,38 +17,27 @@ struct BlockAttrs : AttentionAttrs {
   Attr<bool> interleaved{"interleaved"};
 
   fused::AttentionArgs Attention(const Attr<std::string>& layout) const {
-    fused::AttentionArgs made = args();
-    made.q_layout = made.k_layout = layout;
-    made.v_layout = made.out_layout = "bsh";
-    made.head_dim = head_dim;
-    made.v_head_dim = v_head_dim;
-    made.q_offset = q_offset;
-    made.k_offset = k_offset;
-    made.v_offset = v_offset;
-    return made;
+    return Placed(AttentionAttrs::Of(fused::AttentionArgs{
+        .q_layout = layout, .k_layout = layout, .v_layout = "bsh", .out_layout = "bsh"}));
   }
   // `made` with these attributes.
   template <typename Args>
   Args Of(Args made) const {
-    made.num_heads = num_heads;
-    made.kv_num_heads = kv_num_heads;
-    made.scale = scale;
-    made.causal = causal;
-    made.window = window;
-    made.mask_value = mask_value;
-    made.mask_replaces = mask_replaces;
-    made.mask_last = mask_last;
-    made.repeat_first_key = repeat_first_key;
-    made.nan_guard = nan_guard;
-    made.zero_nan_rows = zero_nan_rows;
-    made.softcap = softcap;
+    made = Placed(AttentionAttrs::Of(std::move(made)));
+    made.interleaved = interleaved;
+    made.rotary_dim = rotary_dim;
+    return made;
+  }
+
+ private:
+  // `made` with the places of the heads in their rows.
+  template <typename Args>
+  Args Placed(Args made) const {
     made.head_dim = head_dim;
     made.v_head_dim = v_head_dim;
     made.q_offset = q_offset;
     made.k_offset = k_offset;
     made.v_offset = v_offset;
-    made.interleaved = interleaved;
-    made.rotary_dim = rotary_dim;
     return made;
   }
 };

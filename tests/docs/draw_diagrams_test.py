@@ -90,6 +90,12 @@ class DrawDiagramsTest(unittest.TestCase):
                 'TENON_RULE_FAMILY(Norm, "norm", "canonicalize"',
                 {"rule-families"},
             ),
+            (
+                "patterns/families.def",
+                '"mlp", "fuse", kOnRequest',
+                '"mlp", "fuse", kAlways',
+                {"rule-families"},
+            ),
             ("drr/check/edges.cc", "{-14, 16, 6, -10}", "{-14, 16, 7, -10}", {"rule-safety"}),
             ("drr/rule/condition.cc", '"may overflow"', '"can overflow"', {"rule-safety"}),
             ("drr/rewrite/rewriter.h", "Refusal Apply", "Refusal ApplyNow", {"rule-safety"}),

@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "drr/text/text.h"
 #include "fmt/format.h"
 #include "ir/core/context/context_identity.h"
 #include "ir/core/text/parser.h"
@@ -136,6 +137,41 @@ absl::Status RunWith(const std::string& pipeline, const std::vector<std::string>
   const absl::Status status = manager.Run(module->get(), services).status();
   printed = Print(**module);
   return status;
+}
+
+// Whoever has read and compiled them hands them over: the file is not there any more.
+TEST(GivenRules, ThatAreKnownAreNotReadAgain) {
+  PassRegistry registry;
+  EXPECT_TRUE(RegisterTransformPasses(registry).ok());
+  Context context;
+  RegisterAllDialects(context);
+  const std::string text = "rule known { match sigmoid(x) replace tanh(x) lowers ops(sigmoid) }\n";
+  auto rules = drr::ParseRules(text, "gone.drr", context);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  auto compiled = drr::CompiledRules::Create(*std::move(rules), context);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  PassContext services;
+  services.rule_files = {"gone.drr"};
+  RuleCacheOf(services).PutGiven(nullptr, services.rule_files, *compiled, context);
+  PassManager manager(registry);
+  ASSERT_TRUE(manager.AddPipeline("final-rules").ok());
+  EXPECT_TRUE(FusesTo("ten.tanh", context, manager, services));
+  // They are those of one Context and of these files.
+  EXPECT_FALSE(RuleCacheOf(services).FindGiven(nullptr, {"others.drr"}, context).ok());
+  Context other;
+  RegisterAllDialects(other);
+  EXPECT_FALSE(RuleCacheOf(services).FindGiven(nullptr, services.rule_files, other).ok());
+}
+
+TEST(GivenRules, MayNotHaveTheNameOfABuiltInRule) {
+  std::string printed;
+  const std::string file =
+      WriteRules("silu.drr", "rule silu { match exp(x) replace tanh(x) lowers ops(exp) }\n");
+  const absl::Status status = RunWith("fuse", {file}, printed);
+  EXPECT_NE(status.message().find(
+                "rule 'silu' has the name of the rule in patterns/layers/activation.cc:"),
+            std::string::npos)
+      << status;
 }
 
 // A rule that takes apart what a family makes: both would go on for ever.

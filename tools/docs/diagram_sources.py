@@ -160,9 +160,9 @@ class Sources:
         raise SourceError(f"no file of transforms/ or executor/ is that of the pass '{name}'")
 
     def families(self):
-        """(name, phase, summary) in the order of families.def."""
+        """(name, phase, when) in the order of families.def."""
         found = re.findall(
-            r'^TENON_RULE_FAMILY\(\w+, "([^"]+)", "([^"]+)", "([^"]+)"\)', self.text("patterns/families.def"), re.M
+            r'^TENON_RULE_FAMILY\(\w+, "([^"]+)", "([^"]+)", k(\w+), "[^"]+"\)', self.text("patterns/families.def"), re.M
         )
         if len(found) != self.text("patterns/families.def").count("\nTENON_RULE_FAMILY("):
             raise SourceError("patterns/families.def: not all families are understood")

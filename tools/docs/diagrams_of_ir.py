@@ -1,7 +1,5 @@
 """The pictures of IR, passes, rules and shapes."""
 
-import re
-
 from diagram_parts import gate_row, picture
 from diagram_sources import SourceError
 from svg_canvas import Canvas, text_width
@@ -460,15 +458,12 @@ def rule_families(source):
     canvas = Canvas("The rule families in their order, and the passes of -O2 that apply them")
     families = source.families()
     names = [name for name, _, _ in families]
-    on_request = set(re.findall(r'"(\w+)"', re.search(r"kOnRequest\[\] = {(.*?)}", source.text("transforms/rules/fuse.cc"), re.S)[1]))
     columns = []
     for number, (name, options) in enumerate(source.steps(source.pipelines()["O2"]), 1):
         if name == "canonicalize":
             applied = {f for f, phase, _ in families if phase == "canonicalize"}
         elif name == "fuse":
-            applied = {f for f, phase, _ in families if phase == "fuse"}
-            if "rules=" not in options:
-                applied -= on_request
+            applied = {f for f, phase, when in families if phase == "fuse" and (when == "Always" or "rules=" in options)}
             for option in options.split(";"):
                 key, _, value = option.partition("=")
                 if key == "before":

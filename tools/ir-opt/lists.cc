@@ -59,8 +59,10 @@ absl::StatusOr<std::vector<RuleGroup>> RuleGroups(const std::vector<std::string>
                                                   Context& context) {
   std::vector<RuleGroup> groups;
   for (const pattern::Family& family : pattern::Families()) {
+    const bool asked = family.when == pattern::Family::When::kOnRequest;
     groups.push_back({fmt::format("{} ({})", family.name, family.phase),
-                      std::string(family.summary), pattern::RulesOf(family)});
+                      fmt::format("{}{}", family.summary, asked ? "; on request" : ""),
+                      pattern::RulesOf(family)});
   }
   pattern::RuleSet given;
   for (const std::string& file : files) {

@@ -96,8 +96,11 @@ class Processor {
     }
     if (options_.dump_pass_pipeline) tools::PrintErrorText(manager.Text() + "\n");
     ExplainQuery query;
+    // The program has checked them before it read its input.
+    const auto cache = std::make_shared<RuleCache>();
     absl::StatusOr<GivenRuleReport> given =
-        CheckGivenRules({}, options_.rules, manager, model->context());
+        CheckGivenRules({}, options_.rules, manager, model->context(), cache.get(),
+                        drr::CompiledRules::Together::kKnown);
     if (!given.ok()) {
       PrintError(fmt::format("ir-opt: {}", std::string(given.status().message())));
       return kBadInput;
@@ -125,7 +128,7 @@ class Processor {
       Report(status);
       return kBadInput;
     }
-    if (absl::Status status = RunPasses(manager, *model, *log, query, given->names, outcome);
+    if (absl::Status status = RunPasses(manager, *model, *log, query, given->names, cache, outcome);
         !status.ok()) {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
@@ -154,7 +157,7 @@ class Processor {
 
   absl::Status RunPasses(PassManager& manager, Model& model, RuleLog& log,
                          const ExplainQuery& query, const std::vector<std::string>& given_names,
-                         Outcome& outcome) {
+                         const std::shared_ptr<RuleCache>& cache, Outcome& outcome) {
     const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
     ReferenceEvaluator evaluator(kernels, {.all = ReferenceEvaluator::kCompilingSteps});
     KernelTarget target(kernels);
@@ -168,7 +171,7 @@ class Processor {
       outcome.report.append(line).append("\n");
     };
     context.rule_files = options_.rules;
-    context.rule_cache = std::make_shared<RuleCache>();
+    context.rule_cache = cache;
     context.fast_math = options_.fast_math;
     TENON_ASSIGN_OR_RETURN(context.disabled_rules,
                            ReadDisabledRules(options_.disabled_rules, given_names));

@@ -12,16 +12,6 @@
 namespace tenon {
 namespace {
 
-// Families that are applied only where `rules` names them: `moves` at the end, when moves that meet
-// have cancelled, and the others, whose ops are not known to be faster than their parts, by nobody.
-constexpr std::string_view kOnRequest[] = {"moves",    "blocks", "mlp",
-                                           "siblings", "stacks", "transformer"};
-
-bool IsOnRequest(const pattern::Family& family) {
-  return std::find(std::begin(kOnRequest), std::end(kOnRequest), family.name) !=
-         std::end(kOnRequest);
-}
-
 // The families of phase `fuse` that lie in the stage, always in the order of families.def,
 // whatever the order of the names.
 absl::StatusOr<std::vector<const pattern::Family*>> FamiliesOf(const PassOptionValues& options) {
@@ -33,7 +23,7 @@ absl::StatusOr<std::vector<const pattern::Family*>> FamiliesOf(const PassOptionV
     if (family.name == before) break;
     in_stage |= family.name == from;
     const bool named = names.empty()
-                           ? !IsOnRequest(family)
+                           ? family.when == pattern::Family::When::kAlways
                            : std::find(names.begin(), names.end(), family.name) != names.end();
     if (family.phase == "fuse" && in_stage && named) families.push_back(&family);
   }

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "drr/text/text.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
@@ -53,13 +54,13 @@ absl::StatusOr<std::vector<drr::Rule>> ReadRules(const std::string& file, Contex
 
 absl::Status CheckRuleNames(const std::vector<drr::Rule>& rules) {
   if (rules.empty()) return absl::OkStatus();
-  std::map<std::string, std::string, std::less<>> places;
-  for (const drr::Rule& rule : pattern::AllRules()) places.emplace(rule.name(), rule.place());
+  absl::flat_hash_map<std::string_view, const drr::Rule*> known;
   for (const drr::Rule& rule : rules) {
-    const auto [it, inserted] = places.emplace(rule.name(), rule.place());
-    if (inserted) continue;
+    const drr::Rule* other = pattern::FindSharedRule(rule.name());
+    if (other == nullptr) other = known.emplace(rule.name(), &rule).first->second;
+    if (other == &rule) continue;
     return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}",
-                                                  rule.place(), rule.name(), it->second));
+                                                  rule.place(), rule.name(), other->place()));
   }
   return absl::OkStatus();
 }
@@ -81,15 +82,16 @@ const drr::CompiledRules& RuleCache::Find(const pattern::Family& family, Context
       .first->second;
 }
 
-absl::StatusOr<const GivenRules*> RuleCache::FindGiven(const HostRules& host,
+absl::StatusOr<const GivenRules*> RuleCache::FindGiven(const HostRules& of_host,
                                                        const std::vector<std::string>& files,
                                                        Context& context) {
-  if ((host == nullptr || host->empty()) && files.empty()) return nullptr;
+  const HostRules host = of_host == nullptr || of_host->empty() ? nullptr : of_host;
+  if (host == nullptr && files.empty()) return nullptr;
   const std::lock_guard<std::mutex> lock(mutex_);
   Serve(context);
   if (given_.has_value() && given_->host == host && given_->files == files) return &given_->rules;
   given_.reset();
-  std::vector<drr::Rule> all, fusion;
+  std::vector<drr::Rule> all;
   if (host != nullptr) all = *host;
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(std::vector<drr::Rule> read, ReadRules(file, context));
@@ -97,18 +99,36 @@ absl::StatusOr<const GivenRules*> RuleCache::FindGiven(const HostRules& host,
   }
   if (all.empty()) return nullptr;
   TENON_RETURN_IF_ERROR(CheckRuleNames(all));
-  for (const drr::Rule& rule : all) {
+  // Whoever gave them has checked them together, once, before passes run in threads.
+  TENON_ASSIGN_OR_RETURN(
+      drr::CompiledRules compiled,
+      drr::CompiledRules::Create(std::move(all), context, drr::CompiledRules::Together::kKnown));
+  Hold(host, files, std::move(compiled), context);
+  return &given_->rules;
+}
+
+void RuleCache::Hold(const HostRules& host, const std::vector<std::string>& files,
+                     drr::CompiledRules all, Context& context) {
+  std::vector<drr::Rule> fusion;
+  const std::vector<drr::Rule>& rules = all.list().rules();
+  for (const drr::Rule& rule : rules) {
     if (rule.stage() == drr::RuleStage::kFusion) fusion.push_back(rule);
   }
   Given given{host, files, {}};
-  // Whoever gave them has checked them together, once, before passes run in threads.
-  TENON_ASSIGN_OR_RETURN(
-      given.rules.all,
-      drr::CompiledRules::Create(std::move(all), context, drr::CompiledRules::Together::kKnown));
-  given.rules.fusion = drr::CompiledRules::OnDemand(
-      std::make_shared<const drr::RuleList>(std::move(fusion)), context);
+  // Usually no rule waits for the end, and both are one set.
+  given.rules.fusion = fusion.size() == rules.size()
+                           ? all
+                           : drr::CompiledRules::OnDemand(
+                                 std::make_shared<const drr::RuleList>(std::move(fusion)), context);
+  given.rules.all = std::move(all);
   given_ = std::move(given);
-  return &given_->rules;
+}
+
+void RuleCache::PutGiven(const HostRules& host, const std::vector<std::string>& files,
+                         drr::CompiledRules rules, Context& context) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Serve(context);
+  Hold(host, files, std::move(rules), context);
 }
 
 RuleCache& RuleCacheOf(PassContext& context) {

@@ -48,9 +48,16 @@ class RuleCache {
   absl::StatusOr<const GivenRules*> FindGiven(const HostRules& host,
                                               const std::vector<std::string>& files,
                                               Context& context);
+  // Makes FindGiven return these rules for the same `host` and `files`, so that it does not read
+  // and compile them again. They are those of the host, then those of the files in order, with
+  // names of their own.
+  void PutGiven(const HostRules& host, const std::vector<std::string>& files,
+                drr::CompiledRules rules, Context& context);
 
  private:
   void Serve(Context& context);
+  void Hold(const HostRules& host, const std::vector<std::string>& files, drr::CompiledRules all,
+            Context& context);
 
   struct Given {
     HostRules host;

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "drr/compile/compiled.h"
 #include "drr/rule/rule.h"
 #include "ir/core/context/context.h"
 #include "pass/pass_manager.h"
+#include "transforms/rules/rule_cache.h"
 
 namespace tenon {
 
@@ -25,9 +27,14 @@ struct GivenRuleReport {
 // Reads and compiles the rules, and checks them together. InvalidArgument names the wrong rule or
 // file. Two rules of one name are an error, also if one is built in. Other errors are those of
 // ReadRules (transforms/rules/rule_cache.h).
-absl::StatusOr<GivenRuleReport> CheckGivenRules(const std::vector<drr::Rule>& host,
-                                                const std::vector<std::string>& files,
-                                                const PassManager& manager, Context& context);
+//
+// With `cache`, the passes that run with it find the rules of `files` there, if there is no host.
+// With kKnown, a caller says that the same call has succeeded for another Context with the same
+// operations: then each rule is compiled when a pass first needs it.
+absl::StatusOr<GivenRuleReport> CheckGivenRules(
+    const std::vector<drr::Rule>& host, const std::vector<std::string>& files,
+    const PassManager& manager, Context& context, RuleCache* cache = nullptr,
+    drr::CompiledRules::Together together = drr::CompiledRules::Together::kChecked);
 
 }  // namespace tenon
 
