@@ -49,8 +49,6 @@ Rule AttentionScaleOfK() {
 
 // ---- heads -------------------------------------------------------------------------------------
 
-enum class Side { kQ, kK, kV };
-
 // An operand that is transpose(y): the attention reads y in another layout.
 Rule AbsorbTranspose(const char* name, Side side, const char* from,
                      std::initializer_list<int64_t> perm, const char* to,
@@ -331,6 +329,7 @@ RuleSet AttentionRules() {
            OuterProduct()}) {
     rules.push_back(std::move(rule));
   }
+  for (Rule& rule : AttentionSequenceRules()) rules.push_back(std::move(rule));
   return rules;
 }
 

@@ -51,6 +51,9 @@ struct AttentionAttrs {
   }
 };
 
+// One of the first three operands.
+enum class Side { kQ, kK, kV };
+
 // Operands of a fused.attention that a rule copies to its result.
 struct AttentionVals {
   Val q{"q"}, k{"k"}, v{"v"}, mask{"mask"}, bias{"bias"}, key_mask{"key_mask"};
@@ -134,8 +137,9 @@ inline Condition HeadsBroadcast(const Dim& heads, const Dim& kv_heads) {
 // The layout of keys in a product that transposes them, or does not.
 inline Term KeyLayout(const Attr<bool>& transposed) { return Choose(transposed, "bhsd", "bhds"); }
 
-// The rules of attention_cores.cc, in order.
+// The rules of attention_cores.cc and attention_sequences.cc, in order.
 RuleSet AttentionCoreRules();
+RuleSet AttentionSequenceRules();
 
 // Rules of attention_batches.cc.
 Rule AttentionOfBlocks(const char* name, bool with_mask, const char* file = __builtin_FILE(),

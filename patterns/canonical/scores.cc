@@ -263,6 +263,7 @@ RuleSet ScoresRules() {
            ValuesFirst("scores-values-first-joined", 3), ZeroedProbabilities()}) {
     rules.push_back(std::move(rule));
   }
+  for (Rule& rule : ScoreSequenceRules()) rules.push_back(std::move(rule));
   for (Rule& rule : ScoreViewRules()) rules.push_back(std::move(rule));
   return rules;
 }

@@ -27,8 +27,9 @@ inline Condition IsProductOfActivations(const Scores& s) {
   return IsScaledModerately(s) && RankAtLeast(s.product, 3);
 }
 
-// The rules of scores_transposes.cc and scores_views.cc, in order.
+// The rules of scores_transposes.cc, scores_sequences.cc and scores_views.cc, in order.
 RuleSet ScoreTransposeRules();
+RuleSet ScoreSequenceRules();
 RuleSet ScoreViewRules();
 
 }  // namespace tenon::pattern

@@ -98,17 +98,34 @@ Condition IsNoLarger(const Dim& added, const Dim& scores) {
             Condition(IsNotNumber(scores, 1)) || Compare(added, "==", 1));
 }
 
-Rule JoinSum(const char* name, bool joined, const char* file = __builtin_FILE(),
+// What is added to scores of joined batches: something for each of them, for all, or a matrix.
+enum class Summand { kJoined, kOne, kMatrix };
+
+const char* WordsOf(Summand kind, const char* joined) {
+  return kind == Summand::kJoined ? joined
+         : kind == Summand::kOne  ? "… also when what is added has no batches"
+                                  : "… also when what is added is a matrix";
+}
+
+Condition HasShapeOf(Summand kind, const Val& m, const Dim& batches, const Dim& rows,
+                     const Dim& columns) {
+  return kind == Summand::kJoined ? ShapeIs(m, {batches, rows, columns})
+         : kind == Summand::kOne  ? ShapeIs(m, {1, rows, columns})
+                                  : ShapeIs(m, {rows, columns});
+}
+
+Rule JoinSum(const char* name, Summand kind, const char* file = __builtin_FILE(),
              int line = __builtin_LINE()) {
+  const bool joined = kind == Summand::kJoined;
   Scores s;
   Val m("m");
   Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q");
   return Rule(name, file, line)
-      .Summary(joined ? "a sum with a view of scores that joins two axes is the view of a sum"
-                      : "… also when what is added has no batches")
+      .Summary(
+          WordsOf(kind, "a sum with a view of scores that joins two axes is the view of a sum"))
       .Match(Add(Reshape(s.scaled, {.shape = {B * H, S, T}}), m))
       .Where(IsScaledModerately(s) && ShapeIs(s.product, {B, H, S, T}))
-      .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
+      .Where(HasShapeOf(kind, m, B * H, P, Q))
       .Where(IsNoLarger(P, S) && IsNoLarger(Q, T))
       .Replace(Reshape(Add(s.scaled, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m),
                        {.shape = {B * H, S, T}}))
@@ -141,18 +158,18 @@ Rule SplitScale(const char* name, bool divides, const char* file = __builtin_FIL
       .Lowers(OpsBefore({"ten.mul", "ten.div"}, {"ten.reshape"}));
 }
 
-Rule SplitSum(const char* name, bool joined, const char* file = __builtin_FILE(),
+Rule SplitSum(const char* name, Summand kind, const char* file = __builtin_FILE(),
               int line = __builtin_LINE()) {
+  const bool joined = kind == Summand::kJoined;
   Scores s;
   Val m("m");
   Dim B("B"), H("H"), S("S"), T("T"), P("P"), Q("Q");
   Val view = Reshape(s.scaled, {.shape = {B, H, S, T}});
   return Rule(name, file, line)
-      .Summary(joined ? "batches of scores joined in one axis are split before a sum"
-                      : "… also when what is added has no batches")
+      .Summary(WordsOf(kind, "batches of scores joined in one axis are split before a sum"))
       .Match(Reshape(Add(s.scaled, m), {.shape = {B, H, S, T}}))
       .Where(IsProductOfActivations(s) && ShapeIs(s.product, {B * H, S, T}))
-      .Where(joined ? ShapeIs(m, {B * H, P, Q}) : ShapeIs(m, {1, P, Q}))
+      .Where(HasShapeOf(kind, m, B * H, P, Q))
       .Replace(Add(view, joined ? Reshape(m, {.shape = {B, H, P, Q}}) : m))
       .Lowers(OpsBefore({"ten.add"}, {"ten.reshape"}));
 }
@@ -199,14 +216,16 @@ RuleSet ScoreViewRules() {
           JoinProductOfOne("join-product-of-second", false),
           JoinScale("join-scale", false),
           JoinScale("join-quotient", true),
-          JoinSum("join-sum", true),
-          JoinSum("join-sum-of-one", false),
+          JoinSum("join-sum", Summand::kJoined),
+          JoinSum("join-sum-of-one", Summand::kOne),
+          JoinSum("join-sum-of-matrix", Summand::kMatrix),
           JoinSoftmax(),
           SplitProduct(),
           SplitScale("split-scale", false),
           SplitScale("split-quotient", true),
-          SplitSum("split-sum", true),
-          SplitSum("split-sum-of-one", false),
+          SplitSum("split-sum", Summand::kJoined),
+          SplitSum("split-sum-of-one", Summand::kOne),
+          SplitSum("split-sum-of-matrix", Summand::kMatrix),
           SplitSoftmax(),
           WindowMask()};
 }

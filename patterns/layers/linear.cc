@@ -79,6 +79,35 @@ Rule LinearOfTransposed() {
       .RequireKernel();
 }
 
+// The product as the transpose of one whose first factor is the matrix: (w x^T)^T, with a bias for
+// each row of it or none.
+Rule LinearOfColumns(const char* name, bool transposed, bool with_bias,
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), w = Const("w"), b = Const("b");
+  Attr<bool> transpose("transpose");
+  Attr<I64s> perm("perm");
+  Val product = Matmul(w, x, {.transpose_a = transpose, .transpose_b = transposed});
+  Val rows = transposed ? x : Transpose(x, {.perm = perm});
+  Val bias = Reshape(b, {.shape = ListOf({ExtentOf(product, -2)})});
+  return Rule(name, file, line)
+      .Summary(with_bias    ? "… with a bias for each column"
+               : transposed ? "(w x^T)^T with a constant matrix w = linear(x, w^T)"
+                            : "(w x)^T with a constant matrix w = linear(x^T, w^T)")
+      .Match(Transpose(with_bias ? Add(product, b) : product, {.perm = perm}))
+      .Where(
+          IsFloat(x) && Rank(w, 2) && RankAtLeast(x, 2) &&
+          If("the two last axes change places", SwapLast(perm) == IntegersFrom(0, LengthOf(perm))))
+      .Where(with_bias ? If("b has an element for each row of the product",
+                            RankOf(b) > 1 && RankOf(b) <= RankOf(product) && ExtentOf(b, -1) == 1 &&
+                                ExtentOf(b, -2) == ExtentOf(product, -2) &&
+                                ProductOf(ShapeOf(b)) == ExtentOf(product, -2))
+                       : Condition())
+      .Replace(fused::Linear(rows, w, with_bias ? OptVal(bias) : OptVal(), {},
+                             {.transpose_w = !Term(transpose)}))
+      .Lowers(OpsOf({"ten.matmul"}))
+      .RequireKernel();
+}
+
 Rule LinearBias() {
   Val x("x"), w("w"), b("b");
   Attr<bool> transpose("transpose");
@@ -288,6 +317,10 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
 RuleSet LinearRules() {
   return {LinearFromMatmul(),
           LinearOfTransposed(),
+          LinearOfColumns("linear-of-columns", true, false),
+          LinearOfColumns("linear-of-columns-bias", true, true),
+          LinearOfColumns("linear-of-transposed-columns", false, false),
+          LinearOfColumns("linear-of-transposed-columns-bias", false, true),
           ExpertLinear("expert-linear", true, false),
           ExpertLinear("expert-linear-transposed", true, true),
           ExpertLinear("expert-linear-column", false, false),

@@ -61,6 +61,26 @@ const Spelling kLinear[] = {
      [](Graph& g) {
        g.Out(g.Op("Gemm", {g.In({kH, B()}), W(g), g.Param({kF})}, {{"transA", int64_t{1}}}));
      }},
+    {"MatrixFirst", "fused.linear",
+     [](Graph& g) {  // (w x^T)^T
+       V product = MatMul(g, g.Param({kF, kH}), g.Transpose(Rows(g), {1, 0}));
+       g.Out(g.Op("Relu", {g.Add(g.Transpose(product, {1, 0}), g.Param({kF}))}));
+     }},
+    {"MatrixFirstOfRows", "fused.linear",
+     [](Graph& g) {
+       V product = MatMul(g, g.Param({kF, kH}), g.Transpose(X(g), {0, 2, 1}));
+       g.Out(g.Transpose(g.Add(product, g.Param({kF, 1})), {0, 2, 1}));
+     }},
+    {"MatrixFirstOfColumns", "fused.linear",
+     [](Graph& g) {
+       V product = MatMul(g, g.Param({kF, kH}), g.In({B(), kH, S()}));
+       g.Out(g.Add(g.Transpose(product, {0, 2, 1}), g.Param({kF})));
+     }},
+    // A near miss: the result is not transposed.
+    {"MatrixFirstAlone", "!fused.linear",
+     [](Graph& g) {
+       g.Out(MatMul(g, g.Param({kF, kH}), g.In({B(), kH, S()})));
+     }},
     {"GemmFactors", "fused.linear",
      [](Graph& g) {
        g.Out(g.Op("Gemm", {Rows(g), W(g), g.Param({kF})}, {{"alpha", 0.5}, {"beta", 2.0}}));

@@ -54,7 +54,7 @@ const Spelling kWindows[] = {
      [](Graph& g) { g.Out(Windows(g, RolledBySlices(g, Norm(g, Image(g))))); }},
     {"ShiftedByOpenSlices", "fused.moved_norm ten.reshape ten.reshape",
      [](Graph& g) { g.Out(Windows(g, RolledByOpenSlices(g, Norm(g, Image(g))))); }},
-    {"ShiftedByGather", "!fused.skip_layer_norm",
+    {"ShiftedByGather", "fused.moved_norm ten.reshape ten.reshape",
      [](Graph& g) { g.Out(Windows(g, RolledByGather(g, Norm(g, Image(g))))); }},
     {"ShiftedTokens", "fused.moved_norm ten.reshape ten.reshape",
      [](Graph& g) {  // tokens in one axis before the image

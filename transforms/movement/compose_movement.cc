@@ -1,6 +1,7 @@
 // compose-movement: operations that only move the elements of one tensor (transposes, slices,
-// splits and concatenations, with reshapes between them) become one gather of contiguous pieces.
-// A shifted window partition, for one, is three copies as exported and one as a gather:
+// splits, concatenations and gathers of constant places, with reshapes between them) become one
+// gather of contiguous pieces. A shifted window partition, for one, is three copies as exported and
+// one as a gather:
 //   transpose(reshape(concat(x[3:], x[:3]), [B, 8, 7, 8, 7, C])) -> gather(reshape(x, [B, 3136,
 //   C]))
 #include <numeric>
@@ -13,6 +14,7 @@
 #include "ir/core/defined_dims.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/movement/movement_ops.h"
 #include "transforms/movement/movement_region.h"
 #include "transforms/passes.h"
 

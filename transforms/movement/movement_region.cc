@@ -7,51 +7,17 @@
 
 #include "ir/core/block.h"
 #include "ir/dialect/ten_ops.h"
+#include "transforms/movement/movement_ops.h"
 
 namespace tenon {
 namespace {
 
-constexpr int64_t kMinPieceBytes = 64;   // shorter pieces are moved faster by strides
-constexpr int64_t kMaxPieces = 1 << 20;  // of one sample: the size of the table of indices
 constexpr int kMinCopies = 2;            // copies saved for one gather
+constexpr int kManyCopies = 3;           // of so many, a gather of shorter pieces is faster, too
+constexpr int64_t kMaxPieces = 1 << 20;  // of one sample: the size of the table of indices
 
-// Is everything but the outermost extent a number, and is there anything to move?
-bool IsStaticInside(Type type) {
-  if (!type.is_tensor() || type.rank() == 0 || type.dim(0).is_unknown()) return false;
-  if (type.dim(0).is_constant(0)) return false;
-  return std::all_of(type.dims().begin() + 1, type.dims().end(),
-                     [](DimExpr d) { return d.is_constant() && d.constant() > 0; });
-}
-
-// Can the op be read as a map of elements within each sample? A sample is what one index of a
-// symbolic outermost extent holds; that axis stays where it is.
-bool IsMovement(Operation& op) {
-  if (!IsCopy(op) && op.id() != ten::ReshapeOp::kId) return false;
-  for (unsigned i = 0; i < op.num_operands(); ++i) {
-    if (!IsStaticInside(op.operand(i).type())) return false;
-  }
-  for (unsigned i = 0; i < op.num_results(); ++i) {
-    if (!IsStaticInside(op.result(i).type())) return false;
-  }
-  const bool outer_moves = op.operand(0).type().dim(0).is_constant();
-  switch (op.id()) {
-    case ten::TransposeOp::kId:
-      return outer_moves || ten::TransposeOp(&op).perm()[0] == 0;
-    case ten::SliceOp::kId: {
-      const ten::SliceOp slice(&op);
-      if (slice.axes().size() != 1 || slice.steps()[0] < 1) return false;
-      return (slice.axes()[0] > 0 || outer_moves) && slice.starts()[0].is_constant();
-    }
-    case ten::SplitOp::kId: {
-      const ten::SplitOp split(&op);
-      return split.axis() > 0 || outer_moves;
-    }
-    case ten::ConcatOp::kId:
-      return ten::ConcatOp(&op).axis() > 0 || outer_moves;
-    default:
-      return true;
-  }
-}
+// Shorter pieces are moved faster by strides, one copy after the other.
+int64_t MinPieceBytes(int copies) { return copies < kManyCopies ? 64 : 32; }
 
 // Elements behind axis `axis`.
 int64_t Inner(std::span<const int64_t> dims, int64_t axis) {
@@ -65,11 +31,6 @@ int64_t Start(const ten::SliceOp& slice, int64_t extent) {
 
 }  // namespace
 
-bool IsCopy(const Operation& op) {
-  return op.id() == ten::TransposeOp::kId || op.id() == ten::SliceOp::kId ||
-         op.id() == ten::SplitOp::kId || op.id() == ten::ConcatOp::kId;
-}
-
 void MovementSources::Add(Block& block) {
   // Values of blocks around this one are sources, whatever makes them.
   const auto source_of = [&](Value value) {
@@ -79,8 +40,8 @@ void MovementSources::Add(Block& block) {
     if (!IsMovement(op)) continue;
     const Value source = source_of(op.operand(0));
     bool one = true;
-    for (unsigned i = 1; i < op.num_operands() && one; ++i)
-      one = source_of(op.operand(i)) == source;
+    for (const OpOperand& operand : MovedOperands(op))
+      one = one && source_of(operand.get()) == source;
     for (unsigned i = 0; i < op.num_results() && one; ++i)
       sources_.emplace(op.result(i).impl(), source);
   }
@@ -121,7 +82,7 @@ bool MovementRegion::ChooseSample() {
 
 // Do all values of the op hold whole samples, outermost?
 bool MovementRegion::HoldsSamples(const Operation& op) const {
-  for (const OpOperand& operand : op.operands()) {
+  for (const OpOperand& operand : MovedOperands(op)) {
     const Type type = operand.get().type();
     if (!Outer(type)) return false;
     // The extent of a sample's own outermost axis must be all that moves of it.
@@ -136,13 +97,13 @@ bool MovementRegion::HoldsSamples(const Operation& op) const {
 
 // Copies that nobody needs once the root is gathered: are there enough? An op dies if all its users
 // do, which are behind it.
-bool MovementRegion::SavesCopies() const {
+bool MovementRegion::SavesCopies() {
   const auto earlier = [](const Operation* a, const Operation* b) { return a->IsBeforeInBlock(b); };
   std::priority_queue<Operation*, std::vector<Operation*>, decltype(earlier)> next(earlier);
   absl::flat_hash_set<const Operation*> dying, seen;
   int copies = 0;
   next.push(root_.defining_op());
-  while (!next.empty() && copies < kMinCopies) {
+  while (!next.empty() && copies < kManyCopies) {
     Operation* op = next.top();
     next.pop();
     if (!seen.insert(op).second) continue;
@@ -156,11 +117,13 @@ bool MovementRegion::SavesCopies() const {
     if (!dies) continue;
     dying.insert(op);
     copies += IsCopy(*op) ? 1 : 0;
-    for (const OpOperand& operand : op->operands()) {
+    for (const OpOperand& operand : MovedOperands(*op)) {
       if (operand.get() != source_) next.push(operand.get().defining_op());
     }
   }
-  return copies >= kMinCopies;
+  if (copies < kMinCopies) return false;
+  min_piece_bytes_ = MinPieceBytes(copies);
+  return true;
 }
 
 // Collects the ops of the region and the longest piece that none of them tears, from the root on,
@@ -174,15 +137,15 @@ bool MovementRegion::Collect() {
     if (!inside_.insert(op).second) continue;
     if (!HoldsSamples(*op)) return false;
     piece_ = std::gcd(piece_, PieceOf(*op));
-    if (piece_ != 0 && piece_ * size < kMinPieceBytes) return false;
+    if (piece_ != 0 && piece_ * size < min_piece_bytes_) return false;
     ops_.push_back(op);
-    for (const OpOperand& operand : op->operands()) {
+    for (const OpOperand& operand : MovedOperands(*op)) {
       if (operand.get() != source_) pending.push_back(operand.get().defining_op());
     }
   }
   std::sort(ops_.begin(), ops_.end(),
             [](const Operation* a, const Operation* b) { return a->IsBeforeInBlock(b); });
-  return piece_ * size >= kMinPieceBytes;
+  return piece_ * size >= min_piece_bytes_;
 }
 
 // Tables in the order of the ops: those of operands are there already.
@@ -253,6 +216,8 @@ int64_t MovementRegion::PieceOf(Operation& op) const {
       }
       return piece * Inner(dims, axis);
     }
+    case ten::GatherOp::kId:
+      return Inner(dims, ten::GatherOp(&op).axis());
     default:
       return 0;  // a reshape moves nothing
   }
@@ -293,6 +258,8 @@ MovementRegion::Indices MovementRegion::Moved(Value value) {
     }
     case ten::ConcatOp::kId:
       return Joined(op);
+    case ten::GatherOp::kId:
+      return Picked(op);
     default:
       return IndicesOf(op.operand(0));
   }
@@ -339,6 +306,24 @@ MovementRegion::Indices MovementRegion::Window(Value x, Value value, int64_t axi
     for (int64_t i = 0; i < runs; ++i) {
       const int64_t begin = (o * dims[axis] + start + i * step) * inner / piece_;
       to.insert(to.end(), from.begin() + begin, from.begin() + begin + run);
+    }
+  }
+  return to;
+}
+
+MovementRegion::Indices MovementRegion::Picked(Operation& op) {
+  const int64_t axis = ten::GatherOp(&op).axis();
+  const Indices from = IndicesOf(op.operand(0));
+  const Indices dims = SampleDims(op.operand(0).type());
+  const Indices places = PickedPlaces(op, op.operand(0).type().dim(axis).constant());
+  const int64_t run = Inner(dims, axis) / piece_;
+  const int64_t outer = SampleSize(op.operand(0).type()) / (Inner(dims, axis) * dims[axis]);
+  Indices to;
+  to.reserve(static_cast<size_t>(outer * run) * places.size());
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const int64_t place : places) {
+      const auto begin = from.begin() + (o * dims[axis] + place) * run;
+      to.insert(to.end(), begin, begin + run);
     }
   }
   return to;

@@ -12,9 +12,6 @@
 
 namespace tenon {
 
-// True for a transpose, slice, split or concatenation, which copies elements.
-bool IsCopy(const Operation& op);
-
 // For each result of movements in a block: the tensor from which all its elements come.
 class MovementSources {
  public:
@@ -49,7 +46,7 @@ class MovementRegion {
 
   bool ChooseSample();
   bool HoldsSamples(const Operation& op) const;
-  bool SavesCopies() const;
+  bool SavesCopies();
   bool Collect();
 
   std::optional<int64_t> Outer(Type type) const;
@@ -62,12 +59,14 @@ class MovementRegion {
   Indices Transposed(Operation& op);
   Indices Window(Value x, Value value, int64_t axis, int64_t start, int64_t step);
   Indices Joined(Operation& op);
+  Indices Picked(Operation& op);
 
   Value root_;
   const MovementSources& sources_;
   Value source_;
   DimExpr sample_;
   int64_t piece_ = 0;
+  int64_t min_piece_bytes_ = 0;  // what SavesCopies asks of a piece
   std::vector<Operation*> ops_;  // operands before users
   absl::flat_hash_set<const Operation*> inside_;
   absl::flat_hash_map<ValueImpl*, Indices> indices_;
