@@ -279,7 +279,7 @@ TEST(MemoryPlanner, SumsDoNotOverflow) {
 // The work is bounded also where no order can be tried, or only a few.
 TEST(MemoryPlanner, VeryManyBuffers) {
   for (const int count : {8'000, 20'000, 100'000}) {
-    if (kUnderSanitizers && count == 100'000) break;
+    if (kUnderSanitizers && count > 8'000) break;
     std::vector<BufferLifetime> alive_together, in_turns;
     for (int i = 0; i < count; ++i) {
       alive_together.push_back({64 + i % 5 * 64, i, count});

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <span>
 
 #include "executor/prepare/run_time_shapes.h"
 #include "fmt/format.h"
@@ -11,6 +12,7 @@
 #include "frontends/cpp/tenon.h"
 #include "tests/executor/run_util.h"
 #include "tests/executor/value_cases.h"
+#include "tests/sanitizers.h"
 
 namespace tenon {
 namespace {
@@ -205,8 +207,16 @@ absl::Status RunCase(const ValueCase& c, size_t other, const Tensor& value, cons
   return RunText(Function(fmt::format("{}", fmt::join(arguments, ", ")), type, body), inputs, how);
 }
 
-constexpr How kWays[] = {{0, true, false},  {0, false, false}, {2, true, false},
-                         {2, false, false}, {0, false, true},  {2, false, true}};
+constexpr How kAllWays[] = {{0, true, false}, {2, false, false}, {2, false, true},
+                            {2, true, false}, {0, false, false}, {0, false, true}};
+// Under sanitizers each level, kind of kernels and kind of operand once.
+constexpr std::span<const How> kWays(kAllWays, kUnderSanitizers ? 3 : std::size(kAllWays));
+
+TEST(RunTimeValues, AllWaysAreRun) {
+  if (kWays.size() < std::size(kAllWays))
+    GTEST_SKIP() << kWays.size() << " of " << std::size(kAllWays)
+                 << " ways to run a program: builds without sanitizers run the others";
+}
 
 // With a constant, an operation has its static form at every level, and the message that one's
 // name.

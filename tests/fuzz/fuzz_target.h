@@ -7,6 +7,10 @@
 #include <string_view>
 #include <vector>
 
+namespace tenon {
+class Context;
+}
+
 namespace tenon::fuzz {
 
 // What is wrong with how `bytes` are treated; empty if nothing is. Sets `*accepted`, which may be
@@ -19,6 +23,10 @@ std::string CheckRules(std::string_view bytes, bool* accepted);        // rules 
 std::string CheckNpy(std::string_view bytes, bool* accepted);          // a .npy file
 std::string CheckTensor(std::string_view bytes, bool* accepted);       // a file of one TensorProto
 std::string CheckSafetensors(std::string_view bytes, bool* accepted);  // a file of safetensors
+
+// CheckText in a Context with all dialects, which keeps what earlier texts made in it. To make one
+// takes five times as long as a short text.
+std::string CheckTextIn(Context& context, std::string_view bytes, bool* accepted);
 
 // What to begin with, from files of the tree; in the same order every time.
 std::vector<std::string> OnnxSeeds();  // small ones

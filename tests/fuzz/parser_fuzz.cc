@@ -32,9 +32,13 @@ std::string CheckReadsBack(Context& context, const Operation& module) {
 }  // namespace
 
 std::string CheckText(std::string_view text, bool* accepted) {
-  if (accepted != nullptr) *accepted = false;
   Context context;
   RegisterAllDialects(context);
+  return CheckTextIn(context, text, accepted);
+}
+
+std::string CheckTextIn(Context& context, std::string_view text, bool* accepted) {
+  if (accepted != nullptr) *accepted = false;
   context.set_allow_unregistered_dialects(true);
   ParseOptions options;
   options.verify = false;

@@ -77,6 +77,8 @@ TEST_P(EveryOp, IsSafeInRules) {
   for (const Attrs how : {Attrs::kDefault, Attrs::kAny, Attrs::kBound}) {
     for (const bool negated : {true, false}) {
       for (const bool optional : {true, false}) {
+        // Under sanitizers every second way to write it.
+        if (!kWholeCheck && (static_cast<int>(how) + negated + optional) % 2 != 0) continue;
         const std::string text = RuleOver(op, how, negated, optional);
         SCOPED_TRACE(text);
         const auto rules = ParseRules(text, "every.drr", context);

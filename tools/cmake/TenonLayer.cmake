@@ -1,8 +1,9 @@
-# tenon_layer(<name> FOLDERS <dir>... [GENERATED] [PROTOBUF] [PUBLIC <lib>...] [PRIVATE <lib>...])
+# tenon_layer(<name> FOLDERS <dir>... [COLD_FOLDERS <dir>...] [GENERATED] [PROTOBUF] [PUBLIC <lib>...] [PRIVATE <lib>...])
 #
 # One static library `tenon_<name>`, alias `tenon::<name>`, from the .cc files lying directly in FOLDERS, from
 # the generated .cc files of the same folders (GENERATED), and from their .proto files (PROTOBUF). A layer
-# without any source is an interface library, so that a missing folder breaks nothing.
+# without any source is an interface library, so that a missing folder breaks nothing. COLD_FOLDERS are those of
+# FOLDERS whose code sanitized builds do not optimise (tenon_cold_when_sanitized).
 
 set_property(GLOBAL PROPERTY TENON_LIBRARIES "")
 
@@ -34,7 +35,7 @@ function(tenon_check_folders)
 endfunction()
 
 function(tenon_layer name)
-  cmake_parse_arguments(LAYER "GENERATED;PROTOBUF" "" "FOLDERS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(LAYER "GENERATED;PROTOBUF" "" "FOLDERS;COLD_FOLDERS;PUBLIC;PRIVATE" ${ARGN})
   set(target tenon_${name})
   set_property(GLOBAL APPEND PROPERTY TENON_FOLDERS ${LAYER_FOLDERS})
 
@@ -55,7 +56,11 @@ function(tenon_layer name)
   tenon_loop_sources(${sources})
 
   if(sources)
-    add_library(${target} STATIC ${sources})
+    set(cold "")
+    if(TENON_SANITIZE AND LAYER_COLD_FOLDERS)
+      tenon_cold_objects(cold ${target} sources "${LAYER_COLD_FOLDERS}" ${LAYER_PUBLIC} ${LAYER_PRIVATE})
+    endif()
+    add_library(${target} STATIC ${sources} ${cold})
     set(scope PUBLIC)
     tenon_target_options(${target})
     target_link_libraries(${target} PRIVATE ${LAYER_PRIVATE})
@@ -80,6 +85,30 @@ function(tenon_layer name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   add_library(tenon::${name} ALIAS ${target})
   set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES ${target})
+endfunction()
+
+# Moves the files of `folders` from the list named `list` into a library of objects that is not optimised, and which links
+# with the libraries named last. The variable named `result` stands for its objects.
+function(tenon_cold_objects result target list folders)
+  set(cold "")
+  set(kept "")
+  foreach(source ${${list}})
+    get_filename_component(folder "${source}" DIRECTORY)
+    if(folder IN_LIST folders)
+      list(APPEND cold ${source})
+    else()
+      list(APPEND kept ${source})
+    endif()
+  endforeach()
+  add_library(${target}_cold OBJECT ${cold})
+  tenon_target_options(${target}_cold)
+  tenon_cold_when_sanitized(${target}_cold)
+  target_link_libraries(${target}_cold PRIVATE ${ARGN})
+  if(TARGET tenon_codegen)
+    add_dependencies(${target}_cold tenon_codegen)
+  endif()
+  set(${list} "${kept}" PARENT_SCOPE)
+  set(${result} $<TARGET_OBJECTS:${target}_cold> PARENT_SCOPE)
 endfunction()
 
 include(CheckCXXCompilerFlag)
