@@ -127,6 +127,10 @@ class Checker {
       for (int i = 0; i < attempts && counts[t] < options_.matches && report_.failures.empty();
            ++i) {
         if (i == vain && counts[t] == 0) break;
+        // As many as are asked for will not be drawn.
+        const bool is_rare = (i == 2 * kSome && counts[t] == 0) ||
+                             (i == attempts / 10 && counts[t] < options_.matches / 10);
+        if (fired_.empty() && is_rare) facts_.seeks = true;
         if (built == 0 && refused >= kRefusals) {
           whys[t] = kRefused;
           break;
@@ -425,7 +429,7 @@ class Checker {
   static constexpr const char* kRefused = "the ops refuse the operands made for them";
 
   const CompiledRule& rule_;
-  const PlanFacts facts_;
+  PlanFacts facts_;
   Context& context_;
   Evaluator& evaluator_;
   const CheckOptions& options_;
