@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "drr/check/edges.h"
 #include "drr/check/instance.h"
@@ -112,26 +110,36 @@ class Checker {
   // was no match. Stops at the first wrong result.
   std::vector<int> Matches(DType dtype, std::vector<std::string>& whys) {
     std::vector<int> counts(targets_.size(), 0);
+    std::vector<InstancePlan> fired;
     // Plain numbers are what rules may assume.
     matcher_.set_fast_math(true);
     const int attempts = IsFloat(dtype) ? options_.attempts : options_.attempts / 10;
+    // Few decisions depend on the type. One in which the rule fires on none of the programs on
+    // which it fired in another type, and on none of some new ones, is one that it does not take.
+    constexpr int kSome = 100;
+    const bool is_taken = fired_.empty() || FiresOnAny(fired_, dtype);
+    const int vain = is_taken ? attempts / 4 : std::min(kSome, attempts / 4);
     for (size_t t = 0; t < targets_.size(); ++t) {
       auto [n, alternative] = targets_[t];
-      // Whether ops take a type does not depend on shapes and numbers. Further programs are planned
-      // all the same, so that those behind them stay the same ones, but not built.
+      // Whether ops take a type does not depend on shapes and numbers.
       constexpr int kRefusals = 300;
-      const bool is_brief = options_.matches < CheckOptions().matches;
       int built = 0, refused = 0;
       for (int i = 0; i < attempts && counts[t] < options_.matches && report_.failures.empty();
            ++i) {
-        const bool is_refused = built == 0 && refused >= kRefusals;
-        if ((i == attempts / 4 && counts[t] == 0) || (is_refused && is_brief)) break;
+        if (i == vain && counts[t] == 0) break;
+        // As many as are asked for will not be drawn.
+        const bool is_rare = (i == 2 * kSome && counts[t] == 0) ||
+                             (i == attempts / 10 && counts[t] < options_.matches / 10);
+        if (fired_.empty() && is_rare) facts_.seeks = true;
+        if (built == 0 && refused >= kRefusals) {
+          whys[t] = kRefused;
+          break;
+        }
         std::optional<InstancePlan> plan =
             InstancePlan::Make(facts_, context_, random_, n, alternative, &why_);
         if (plan && asks_about_numbers_ && i % 2 == 1) plan->Guard(random_, dtype, true);
-        if (plan && is_refused) why_ = kRefused;
-        const bool fires = plan && !is_refused && Try(*plan, dtype);
-        if (plan && !is_refused) ++(built_ ? built : refused);
+        const bool fires = plan && Try(*plan, dtype);
+        if (plan) ++(built_ ? built : refused);
         if (!fires) {
           whys[t] = why_;
           continue;
@@ -143,9 +151,22 @@ class Checker {
           if (targets_[u].first == kNone || taken_[targets_[u].first] == targets_[u].second)
             ++counts[u];
         }
+        if (fired_.empty()) fired.push_back(*std::move(plan));
       }
     }
+    if (fired_.empty() && *std::min_element(counts.begin(), counts.end()) >= options_.matches)
+      fired_ = std::move(fired);
     return counts;
+  }
+
+  // True if the rule fires on one of the programs. Notes a failure as Try does.
+  bool FiresOnAny(const std::vector<InstancePlan>& programs, DType dtype) {
+    for (const InstancePlan& program : programs) {
+      if (!Try(program, dtype) && report_.failures.empty()) continue;
+      if (report_.wrong()) Shrink(targets_[0].first, targets_[0].second, dtype);
+      return true;
+    }
+    return false;
   }
 
   // True if the rule fired. Notes a failure if the result is wrong.
@@ -408,7 +429,7 @@ class Checker {
   static constexpr const char* kRefused = "the ops refuse the operands made for them";
 
   const CompiledRule& rule_;
-  const PlanFacts facts_;
+  PlanFacts facts_;
   Context& context_;
   Evaluator& evaluator_;
   const CheckOptions& options_;
@@ -416,7 +437,9 @@ class Checker {
   std::mt19937_64 random_;
   const bool asks_about_numbers_;
   std::vector<std::pair<uint16_t, int>>
-      targets_;             // AnyOf node and alternative; kNone: the whole graph
+      targets_;  // AnyOf node and alternative; kNone: the whole graph
+  // Programs on which the rule fired in the first type in which it fired often enough.
+  std::vector<InstancePlan> fired_;
   std::vector<int> taken_;  // by node, in the last match
   bool built_ = false;      // the last program that was tried: no op refused its operands
   std::string why_;

@@ -20,8 +20,9 @@ bool AnyFloat(const Run& run, Predicate holds) {
   const auto any = [&](const std::vector<Attribute>& values) {
     for (const Attribute& value : values) {
       if (!IsFloat(value.type().dtype())) continue;
-      for (int64_t i = 0; i < value.type().num_elements(); ++i)
-        if (holds(value.ElementAsDouble(i))) return true;
+      const ElementReader elements(value);
+      for (int64_t i = 0, end = value.type().num_elements(); i < end; ++i)
+        if (holds(elements[i])) return true;
     }
     return false;
   };
@@ -140,6 +141,7 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
   if (precise && change != 0 && !Mutate(*precise, change)) precise.reset();
   const bool has_better = precise.has_value() && !plan.is_mixed();
   constexpr int kRolls = 6;
+  bool judged_constants = false;
   for (int roll = 0; roll < kRolls; ++roll) {
     if (roll > 0) {
       plan.SetEdgeValues(random_, dtype, mode, false);
@@ -163,7 +165,9 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
                   : absl::StatusOr<Run>(*before);
       if (!exact.ok()) continue;
       if (unproven && GivesUp(*before, *exact, *after)) continue;
-      outcome.wrong = BadConstant(rule_, *before, *after);
+      // The constants stay those of the first run.
+      if (!judged_constants) outcome.wrong = BadConstant(rule_, *before, *after);
+      judged_constants = true;
       const bool headroom = HasHeadroom(*before, *exact, mode, has_better);
       if (outcome.wrong.empty() && (mode == EdgeMode::kFine || mode == EdgeMode::kBetween)) {
         const auto spread = [&] {

@@ -29,9 +29,7 @@ Limits LimitsOf(DType dtype) {
   }
 }
 
-bool IsNormal(DType dtype, double value) {
-  return std::isfinite(value) && std::abs(value) >= std::ldexp(1.0, LimitsOf(dtype).lowest);
-}
+double LeastNormal(DType dtype) { return std::ldexp(1.0, LimitsOf(dtype).lowest); }
 
 bool SameKind(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
@@ -80,8 +78,9 @@ double Largest(const std::vector<Attribute>& values, bool finite) {
   double largest = 0;
   for (const Attribute value : values) {
     if (!IsFloat(value.type().dtype())) continue;
-    for (int64_t i = 0; i < value.type().num_elements(); ++i) {
-      const double number = std::abs(value.ElementAsDouble(i));
+    const ElementReader elements(value);
+    for (int64_t i = 0, end = value.type().num_elements(); i < end; ++i) {
+      const double number = std::abs(elements[i]);
       if (!finite || std::isfinite(number)) largest = std::max(largest, number);
     }
   }
@@ -174,13 +173,15 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
   const auto bad = [&](Attribute constant, bool finite) -> std::optional<double> {
     const DType dtype = constant.type().dtype();
     if (!IsFloat(dtype)) return std::nullopt;
-    for (int64_t i = 0; i < constant.type().num_elements(); ++i) {
-      const double value = constant.ElementAsDouble(i);
+    const ElementReader elements(constant);
+    const double least = LeastNormal(dtype);
+    for (int64_t i = 0, end = constant.type().num_elements(); i < end; ++i) {
+      const double value = elements[i];
+      if (value == 0 || (std::isfinite(value) && std::abs(value) >= least)) continue;
       const bool is_written = std::any_of(written.begin(), written.end(), [&](double number) {
         return number == value || (std::isnan(number) && std::isnan(value));
       });
-      const bool is_bad = value != 0 && !IsNormal(dtype, value);
-      if (is_bad && std::isfinite(value) == finite && !is_written) return value;
+      if (std::isfinite(value) == finite && !is_written) return value;
     }
     return std::nullopt;
   };
@@ -228,9 +229,11 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
   for (Attribute constant : before.constants) {
     const DType dtype = constant.type().dtype();
     if (!IsFloat(dtype)) continue;
-    for (int64_t i = 0; i < constant.type().num_elements(); ++i) {
-      const double value = constant.ElementAsDouble(i);
-      if (std::isfinite(value) && value != 0 && !IsNormal(dtype, value)) return false;
+    const ElementReader elements(constant);
+    const double least = LeastNormal(dtype);
+    for (int64_t i = 0, end = constant.type().num_elements(); i < end; ++i) {
+      const double value = elements[i];
+      if (value != 0 && std::abs(value) < least) return false;
     }
   }
   for (size_t c = 0; c < before.computed.size(); ++c) {
@@ -242,8 +245,10 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
       const Limits limits = LimitsOf(own.type().dtype());
       const double most = std::ldexp(1.0, limits.highest - limits.headroom);
       const double least = std::ldexp(1.0, limits.lowest + limits.headroom);
-      for (int64_t i = 0; i < own.type().num_elements(); ++i) {
-        const double value = real.ElementAsDouble(i), here = own.ElementAsDouble(i);
+      const bool selects = Selects(op);
+      const ElementReader reals(real), owns(own);
+      for (int64_t i = 0, end = own.type().num_elements(); i < end; ++i) {
+        const double value = reals[i], here = owns[i];
         if (!SameKind(value, here)) return false;
         if (!std::isfinite(value)) {
           if (is_wide || HasFiniteOperands(before.computed[c], own, i)) return false;
@@ -257,7 +262,7 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
           if (op == "ten.exp" && HasFiniteOperands(before.computed[c], own, i)) return false;
           continue;
         }
-        if (!Selects(op) && (std::abs(value) > most || std::abs(value) < least)) return false;
+        if (!selects && (std::abs(value) > most || std::abs(value) < least)) return false;
       }
     }
   }
@@ -274,7 +279,8 @@ std::string CompareEdges(const Run& before, const Run& exact, const Run& after, 
     const DType dtype = want.type().dtype();
     const double epsilon = std::ldexp(1.0, LimitsOf(dtype).epsilon);
     const double relative = std::max(1.0 / 16, 32 * epsilon);
-    for (int64_t i = 0; i < want.type().num_elements(); ++i) {
+    const ElementReader wants(want), reals(real), gots(got);
+    for (int64_t i = 0, end = want.type().num_elements(); i < end; ++i) {
       const auto differs = [&] {
         return IsFloat(dtype) ? fmt::format("result {} element {} is {} instead of {}", r, i,
                                             NumberText(got.ElementAsDouble(i)),
@@ -286,8 +292,7 @@ std::string CompareEdges(const Run& before, const Run& exact, const Run& after, 
         if (!SameInteger(want, got, i) && SameInteger(want, real, i)) return differs();
         continue;
       }
-      const double b = want.ElementAsDouble(i), e = real.ElementAsDouble(i),
-                   a = got.ElementAsDouble(i);
+      const double b = wants[i], e = reals[i], a = gots[i];
       if (Close(b, a, relative, 0)) continue;
       if (term < 0) term = std::max({LargestTerm(before), LargestTerm(after), LargestTerm(exact)});
       const double slack = 64 * epsilon * term;

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "drr/check/instance.h"
 #include "drr/check/run.h"
@@ -47,6 +49,41 @@ bool AsksAboutNumbers(const CompiledRule& rule) {
       [](const ConditionCode& condition) { return AsksAboutNumbers(*condition.source); });
 }
 
+std::map<uint16_t, std::pair<double, double>> InstancePlan::SoughtRanges(
+    std::mt19937_64& random) const {
+  using Place = SoughtNumbers::Place;
+  if (!seeks_) return {};
+  const SoughtNumbers sought(*rule_);
+  SoughtNumbers::Values values;
+  std::vector<bool> open;
+  for (const Place& place : sought.places()) {
+    values.emplace_back();
+    open.push_back(place.kind == Place::Kind::kLow || place.kind == Place::Kind::kHigh);
+    if (open.back()) values.back() = place.kind == Place::Kind::kLow ? -1.0 : 1.0;
+    const auto drawn = place.kind == Place::Kind::kAttr ? attrs_.find(place.index) : attrs_.end();
+    if (drawn != attrs_.end()) values.back() = drawn->second;
+  }
+  std::map<uint16_t, std::pair<double, double>> ranges;
+  // Where small numbers fulfil the conditions, bounds of every size are drawn.
+  const bool any = std::find(open.begin(), open.end(), true) != open.end();
+  if (!any || !sought.Fails(values) || !sought.Seek(values, open, random)) return ranges;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!open[i]) continue;
+    const Place& place = sought.places()[i];
+    auto& [low, high] = ranges.try_emplace(place.index, -1.0, 1.0).first->second;
+    (place.kind == Place::Kind::kLow ? low : high) = std::get<double>(values[i]);
+  }
+  // The end that no condition asks about lies at the other one.
+  for (auto& [node, range] : ranges) {
+    const Place low = {Place::Kind::kLow, node, 0};
+    const auto& places = sought.places();
+    auto& [least, most] = range;
+    if (least > most && std::find(places.begin(), places.end(), low) != places.end()) most = least;
+    if (least > most) least = most;
+  }
+  return ranges;
+}
+
 void InstancePlan::Guard(std::mt19937_64& random, DType dtype, bool moderate) {
   const auto pick = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
@@ -69,9 +106,15 @@ void InstancePlan::Guard(std::mt19937_64& random, DType dtype, bool moderate) {
                                         Guarding::kAtLeast, Guarding::kAtMost,   Guarding::kRelu,
                                         Guarding::kSigmoid, Guarding::kZeroOrOne};
   const std::set<uint16_t> asked = AskedLeaves(*rule_);
+  const auto ranges = SoughtRanges(random);
   for (auto& [n, leaf] : leaves_) {
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
     if (leaf.constant || leaf.boolean || leaf.index || leaf.given || !IsFloat(type)) continue;
+    if (const auto range = ranges.find(leaf.node); range != ranges.end() && pick(0, 3) == 0) {
+      leaf.guarding = Guarding::kBetween;
+      std::tie(leaf.low, leaf.high) = range->second;
+      continue;
+    }
     // The numbers of other leaves are to reach as far as they can.
     if (pick(0, 2) == 0 || (asked.count(leaf.node) == 0 && pick(0, 3) > 0)) continue;
     leaf.guarding = kKinds[pick(0, static_cast<int>(std::size(kKinds)) - 1)];

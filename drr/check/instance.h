@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "drr/check/sought.h"
 #include "drr/compile/compiled.h"
 #include "ir/core/builder.h"
 #include "ir/core/operation.h"
@@ -76,6 +77,8 @@ struct PlanFacts {
   bool asks_for_masks = false;   // the source asks whether numbers are NaN or infinite
   bool has_lets = false;         // some nodes bind attribute variables
   std::vector<double> asked;     // numbers in conditions
+  SoughtNumbers sought;          // those that conditions compare
+  bool seeks = false;            // `sought` is asked, as drawing finds too few
   std::vector<int64_t> written;  // small numbers of attributes: bounds, steps, diagonals
   // What is chosen for each program: an alternative of an AnyOf node (`group` is kNone), or whether
   // an operand is there.
@@ -140,6 +143,8 @@ class InstancePlan {
     Guarding guarding = Guarding::kNone;
     double low = 0, high = 0;  // kAtLeast, kAtMost, kBetween
   };
+  // Ranges of leaves for which conditions on proven bounds hold, by node.
+  std::map<uint16_t, std::pair<double, double>> SoughtRanges(std::mt19937_64& random) const;
   // Returns the guarded value of a leaf.
   Value Guarded(const Leaf& leaf, Value argument, OpBuilder& builder) const;
   // True if only splats bind the variable or compute from it.
@@ -148,7 +153,7 @@ class InstancePlan {
   void ComputeSplats(const std::map<uint16_t, double>& variables);
 
   const CompiledRule* rule_ = nullptr;
-  bool is_mixed_ = false, at_run_time_ = false;
+  bool is_mixed_ = false, at_run_time_ = false, seeks_ = false;
   std::optional<std::pair<uint16_t, uint16_t>> coincide_;  // leaves: the second is the first
   Context* context_ = nullptr;
   std::vector<int> alternatives_;  // by node

@@ -239,7 +239,7 @@ bool Planner::ApplyHints() {
 bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan,
                    std::string* why) {
   ChooseAlternatives(forced_node, forced_alternative);
-  bool fits = ApplyLets() && ApplyHints() && ApplyOnes();
+  bool fits = ApplyLets() && ApplyHints() && ApplyOnes() && SeekNumbers();
   for (const Edge& root : rule_.roots) {
     if (!fits) break;
     int rank = KnownRank(root);
@@ -259,6 +259,7 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     plan.absent_ = std::move(absent_);
     plan.more_of_each_ = std::move(more_of_each_);
     plan.at_run_time_ = at_run_time_;
+    plan.seeks_ = facts_.seeks;
     plan.attrs_ = std::move(attrs_);
   }
   if (!fits && why_.empty())

@@ -220,6 +220,18 @@ class Planner {
   // first one drawn if many tries find none; planner_conditions.cc.
   AttrValue Draw(uint16_t variable, const std::function<AttrValue()>& draw);
   bool FulfilsConditions(uint16_t variable, const AttrValue& value) const;
+  // Gives numbers and extents of the program values for which conditions hold, where drawing them
+  // does not. Numbers that decide no shapes and extents only; the other ones are drawn beside them.
+  bool SeekNumbers();
+  // The same for one attribute variable beside those that are drawn already; `drawn` if there is no
+  // such value.
+  AttrValue Sought(uint16_t variable, const AttrValue& drawn);
+  // What is known at the places of facts_.sought; the rest is drawn, and open.
+  SoughtNumbers::Values ValuesOfPlaces(std::vector<bool>& open);
+  // The extent of a place. Nothing if it is not planned yet, or not there.
+  std::optional<Unknown> ExtentAt(const SoughtNumbers::Place& place);
+  // A value of the variable as the first attribute that it stands for is drawn.
+  AttrValue DrawOpen(uint16_t variable, int rank);
   // A value of the kind of `drawn` near those that conditions ask for.
   AttrValue NearConditions(const AttrValue& drawn);
   // Returns the value of a computed attribute. Draws variables that are still open, and notes why

@@ -152,17 +152,18 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
 AttrValue Planner::ValueOfVariable(uint16_t variable, int rank) {
   const auto known = attrs_.find(variable);
   if (known != attrs_.end()) return known->second;
-  const auto draw = [&]() -> AttrValue {
-    for (const Node& node : rule_.nodes) {
-      if (!node.in_source) continue;
-      for (const AttrCode& code : node.attrs) {
-        if (code.kind == AttrCode::Kind::kVariable && code.variable == variable)
-          return RandomAttr(*node.info, node.info->def().attrs[code.slot], rank);
-      }
+  return attrs_[variable] = Draw(variable, [&] { return DrawOpen(variable, rank); });
+}
+
+AttrValue Planner::DrawOpen(uint16_t variable, int rank) {
+  for (const Node& node : rule_.nodes) {
+    if (!node.in_source) continue;
+    for (const AttrCode& code : node.attrs) {
+      if (code.kind == AttrCode::Kind::kVariable && code.variable == variable)
+        return RandomAttr(*node.info, node.info->def().attrs[code.slot], rank);
     }
-    return RandomNumber();
-  };
-  return attrs_[variable] = Draw(variable, draw);
+  }
+  return RandomNumber();
 }
 
 AttrValue Planner::Compute(const AttrCode& code, int rank) {

@@ -102,7 +102,7 @@ AttrValue Planner::Draw(uint16_t variable, const std::function<AttrValue()>& dra
     if (FulfilsConditions(variable, value)) return value;
     value = Chance(0.4) ? NearConditions(draw()) : draw();
   }
-  return first;
+  return Sought(variable, first);
 }
 
 AttrValue Planner::NearConditions(const AttrValue& drawn) {

@@ -2,6 +2,8 @@
 #ifndef TENON_DRR_CHECK_RUN_H_
 #define TENON_DRR_CHECK_RUN_H_
 
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,29 @@ struct Run {
   std::vector<Attribute> constants;
   // Marks the entries of `computed` that follow from constants alone.
   std::vector<bool> is_constant;
+};
+
+// The elements of a tensor constant, which it must not outlive: faster for many than those of
+// Attribute.
+class ElementReader {
+ public:
+  explicit ElementReader(Attribute elements)
+      : dtype_(elements.type().dtype()),
+        first_(elements.raw_bytes().data()),
+        step_(elements.is_splat() ? 0 : SizeOf(dtype_)) {}
+  // Element `i`, which must be there.
+  double operator[](int64_t i) const {
+    const std::byte* at = first_ + static_cast<size_t>(i) * step_;
+    if (dtype_ != DType::kF32) return LoadAsDouble(dtype_, at);
+    float value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+
+ private:
+  DType dtype_;
+  const std::byte* first_;
+  size_t step_;
 };
 
 // Returns `numbers` as the argument number `argument` of `function`, in its type. ArgumentsOf

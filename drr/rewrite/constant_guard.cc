@@ -100,6 +100,13 @@ bool IsNew(const Operation& op, std::span<const Attribute> operands, Attribute r
   return false;
 }
 
+// The one number of a splat, as a scalar.
+Attribute OneOf(Attribute splat) {
+  const DType dtype = splat.type().dtype();
+  const Type scalar = Type::Tensor(splat.context(), dtype, std::span<const int64_t>());
+  return Attribute::Splat(splat.context(), scalar, splat.raw_bytes().first(SizeOf(dtype)));
+}
+
 Attribute Ones(Attribute like) {
   const DType dtype = like.type().dtype();
   std::byte one[8];
@@ -158,6 +165,10 @@ Attribute ConstantGuard::ValueOf(Value value) {
   if (op->num_results() == 1 && op->num_operands() > 0 && EffectsOf(*op).pure() &&
       op->num_regions() == 0 && OperandsOf(*op, operands)) {
     result = Compute(*op, operands);
+    // Of one number that is repeated an unknown number of times it is enough to know it once.
+    if (!result && (op->name() == "ten.expand" || op->name() == "ten.reshape") &&
+        operands[0].is_splat())
+      result = OneOf(operands[0]);
   }
   known_.push_back({op, result});
   return result;

@@ -60,13 +60,17 @@ Rule SinkColumn(const char* name, bool with_mask, const char* file = __builtin_F
   Val column = Expand(sink, {.shape = kAny});
   Val weights = Softmax(Concat({p.Masked(with_mask), column}, {.axis = 3}), {.axis = 3});
   Val kept = Slice(weights, {.axes = {3}, .starts = {0}, .ends = kAny, .steps = {1}});
+  // Without keys the softmax over a sink of -infinity is NaN, which the source drops.
+  const auto has_keys = [](Value v) { return v.type().dim(2).constant() > 0; };
   return Rule(name, file, line)
       .Summary(with_mask ? "attention with a sink beside masked scores"
                          : "attention with a sink beside the scores")
       .Match(Matmul(kept, p.x.v))
       .Where(p.Fits(with_mask) && ShapeIs(sink, {1, p.H, 1, 1}) &&
              ShapeIs(column, {p.B, p.H, p.S, 1}) && ShapeIs(kept, {p.B, p.H, p.S, p.T}))
-      .IgnoresInfinity(Bounded("the queries are bounded, whatever the inputs hold", p.x.q))
+      .IgnoresInfinity(Bounded("the queries are bounded, whatever the inputs hold", p.x.q) &&
+                       (If("there are keys", has_keys, p.x.v) ||
+                        Bounded("the sinks are bounded, whatever the inputs hold", sink)))
       .Replace(p.Made(with_mask, sink))
       .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
