@@ -331,6 +331,11 @@ class OrtAttention {
     if (summand && (!OfFloats(summand) || summand.type().rank() > 4)) return false;
     if (hiding_.boolean() && !op_.mask().type().is_tensor()) return false;
     if (attrs_.softcap > 0 && !(IsGrouped() && TakesGroups() && !summand)) return false;
+    // Behind a past and for shared heads, values have as many features as keys.
+    const int64_t size = HeadSize(Queries());
+    if ((op_.past_key() || HeadsComeFirst()) && (size < 0 || HeadSize(Values()) != size)) {
+      return false;
+    }
     return HidesByFlags() || hiding_.BySummand();
   }
 
