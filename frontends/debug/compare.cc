@@ -3,11 +3,41 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "fmt/format.h"
 #include "ir/core/attribute.h"
 
 namespace tenon {
+namespace {
+
+// The most values that a quantized tensor has.
+constexpr size_t kMaxLevels = 65536;
+
+// Returns the step of which all elements of both tensors are whole multiples, as those of quantized
+// tensors are: 1 for integers. Returns 0 if there is none, or if there are too few elements to
+// tell.
+double StepOf(std::vector<double> values, bool integers) {
+  if (integers) return 1;
+  const size_t count = values.size();
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.size() < 2 || values.size() > kMaxLevels || count < 4 * values.size()) return 0;
+  double gap = std::numeric_limits<double>::infinity();
+  for (size_t i = 1; i < values.size(); ++i) gap = std::min(gap, values[i] - values[i - 1]);
+  // The largest element has the smallest relative error.
+  const double largest = std::max(std::fabs(values.front()), std::fabs(values.back()));
+  const double levels = std::round(largest / gap);
+  if (levels < 1 || levels > static_cast<double>(kMaxLevels)) return 0;
+  const double step = largest / levels;
+  const bool whole = std::all_of(values.begin(), values.end(), [&](double value) {
+    constexpr double kNear = 0.01;
+    return std::fabs(value / step - std::round(value / step)) < kNear;
+  });
+  return whole ? step : 0;
+}
+
+}  // namespace
 
 Difference Compare(const Tensor& actual, const Tensor& expected, double atol, double rtol) {
   Difference result;
@@ -55,8 +85,23 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double atol, do
   const int64_t shown = first_odd >= 0 ? first_odd : worst;
   if (shown >= 0) {
     result.element = shown;
-    result.problem = fmt::format("{} of {} elements differ; element {} is {}, expected {}",
-                                 failures, n, shown, at(actual, shown), at(expected, shown));
+    std::string steps;
+    if (first_odd < 0) {
+      std::vector<double> values;
+      for (const Tensor* t : {&actual, &expected}) {
+        for (int64_t i = 0; i < n; ++i) {
+          if (std::isfinite(at(*t, i))) values.push_back(at(*t, i));
+        }
+      }
+      const bool bytes = IsInt(actual.dtype()) && SizeOf(actual.dtype()) <= 2;
+      const double step = StepOf(std::move(values), bytes);
+      if (step > 0) {
+        steps = fmt::format(" by up to {} {} of {:.4g}", std::round(result.max_abs / step),
+                            result.max_abs < 1.5 * step ? "step" : "steps", step);
+      }
+    }
+    result.problem = fmt::format("{} of {} elements differ{}; element {} is {}, expected {}",
+                                 failures, n, steps, shown, at(actual, shown), at(expected, shown));
   }
   return result;
 }

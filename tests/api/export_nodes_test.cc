@@ -208,6 +208,34 @@ TEST_F(ExportNodesTest, FusedOperationsAreFunctions) {
   }
 }
 
+// Attention of exporters is written as nodes of ONNX Runtime, which read back compute the same.
+TEST_F(ExportNodesTest, AttentionIsNodesOfOnnxRuntime) {
+  for (const char* name :
+       {"bert.eager.ts17", "bert.sdpa.dyn18", "roberta.sdpa.ts14", "vit.sdpa.dyn20",
+        "llama_past.sdpa.ts17", "bert.onnxruntime", "llama.onnxruntime"}) {
+    SCOPED_TRACE(name);
+    const std::string folder = std::string(TENON_SOURCE_DIR "/tests/models/") + name;
+    absl::StatusOr<Model> model = Load(folder + "/model.onnx");
+    ASSERT_TRUE(model.ok()) << model.status();
+    const absl::StatusOr<Sample> sample = ReadInputs(model->main(), folder + "/test_data_set_0");
+    ASSERT_TRUE(sample.ok()) << sample.status();
+    ASSERT_TRUE(Optimize(*model, {.pipeline = "onnx-O2"}).ok());
+    const absl::Status written =
+        ExportOnnx(*model, Path("ort.onnx"), {.ops = OnnxOps::kOnnxRuntime});
+    ASSERT_TRUE(written.ok()) << written;
+    EXPECT_EQ(Bytes("ort.onnx").find("Softmax"), std::string::npos);
+    absl::StatusOr<Model> again = Load(Path("ort.onnx"));
+    ASSERT_TRUE(again.ok()) << again.status();
+    const std::vector<Tensor> expected = Run(*model, sample->inputs);
+    const std::vector<Tensor> actual = Run(*again, sample->inputs);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const Difference difference = Compare(actual[i], expected[i], 2e-5, 2e-5);
+      EXPECT_TRUE(difference.pass) << "output " << i << ": " << difference.problem;
+    }
+  }
+}
+
 TEST_F(ExportNodesTest, ProgramTellsAnErrorOnce) {
   {
     std::ofstream out(Path("node.mlir"));

@@ -124,6 +124,23 @@ TEST(MlAdapters, LinearModels) {
   }
 }
 
+TEST(MlAdapters, VectorMachines) {
+  NamedValues machine = {{"vectors_per_class", IntList{1, 1, 1}},
+                         {"support_vectors", FloatList{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+                         {"coefficients", FloatList{1, -2, 3, -4, 5, -6}},
+                         {"rho", FloatList{1, 2, 3}},
+                         {"classlabels_ints", IntList{3, 4, 5}}};
+  const Imported three = ImportMl(OfRows("SVMClassifier", machine, {"label", "scores"}));
+  EXPECT_EQ(three.ResultType(0), R"(tensor<?xi64, ["N"]>)");
+  EXPECT_EQ(three.ResultType(1), R"(tensor<?x3xf32, ["N", ""]>)");
+  machine[3].second = FloatList{1, 2};
+  EXPECT_TRUE(ImportMl(OfRows("SVMClassifier", machine, {"label", "scores"}))
+                  .HasDiagnostic("error: SVMClassifier of 3 classes has vectors_per_class"));
+  machine.emplace_back("prob_a", FloatList{1, 2, 3});
+  EXPECT_TRUE(ImportMl(OfRows("SVMClassifier", machine, {"label", "scores"}))
+                  .HasDiagnostic("SVMClassifier with probabilities"));
+}
+
 // Node 0 has two leaves below it; `changes` replace attributes.
 Imported ImportTree(const NamedValues& changes, const Names& modes = {"BRANCH_LEQ", "LEAF", "LEAF"},
                     bool classifier = false) {

@@ -255,8 +255,8 @@ INSTANTIATE_TEST_SUITE_P(
                  17,
                  {"u8", "scalar", "zero_point", "scalar", "zero_point"},
                  {},
-                 "ten.cast ten.cast ten.sub ten.mul ten.reduce_mean ten.div ten.round ten.cast "
-                 "ten.add ten.clip ten.cast",
+                 "ten.cast ten.cast ten.sub ten.reduce_sum ten.mul ten.div ten.mul ten.round "
+                 "ten.cast ten.add ten.clip ten.cast",
                  "tensor<1x4x1x1xui8>"},
         NodeCase{"QLinearLeakyRelu",
                  17,
@@ -283,8 +283,8 @@ INSTANTIATE_TEST_SUITE_P(
                  17,
                  {"u", "scalar", "zero_point", "u", "scalar", "zero_point", "scalar", "zero_point"},
                  {},
-                 "ten.cast ten.cast ten.sub ten.mul ten.cast ten.cast ten.sub ten.mul ten.mul "
-                 "ten.div ten.round ten.cast ten.add ten.clip ten.cast",
+                 "ten.cast ten.cast ten.sub ten.cast ten.cast ten.sub ten.mul ten.div ten.mul "
+                 "ten.mul ten.round ten.cast ten.add ten.clip ten.cast",
                  "tensor<2x3x4xui8>"}));
 
 }  // namespace

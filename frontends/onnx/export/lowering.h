@@ -98,6 +98,7 @@ bool LowerMovement(Lowering& lowering);
 bool LowerReduction(Lowering& lowering);
 bool LowerLayer(Lowering& lowering);
 bool LowerMicrosoft(Lowering& lowering);
+bool LowerOrtAttention(Lowering& lowering);  // what LowerMicrosoft leaves to it
 bool LowerRandom(Lowering& lowering);
 bool LowerRecurrence(Lowering& lowering);
 bool LowerSignal(Lowering& lowering);

@@ -33,29 +33,39 @@ absl::StatusOr<Value> OneNumber(const Node& node, Formula& f, int i) {
   return f.Reshape(v, {});
 }
 
+// Input i less its zero point, input i + 2, as whole numbers of f32.
+absl::StatusOr<Value> WholeNumbers(const Node& node, Formula& f, int i) {
+  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i + 2));
+  const Value x = f.Cast(node.input(i), DType::kF32);
+  return zero ? f.Sub(x, f.Cast(zero, DType::kF32)) : x;
+}
+
 // The numbers that input i stands for, whose scale and zero point follow it.
 absl::StatusOr<Value> Meant(const Node& node, Formula& f, int i) {
   TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, i + 1));
-  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i + 2));
-  Value x = f.Cast(node.input(i), DType::kF32);
-  if (zero) x = f.Sub(x, f.Cast(zero, DType::kF32));
+  TENON_ASSIGN_OR_RETURN(const Value x, WholeNumbers(node, f, i));
   return f.Mul(x, scale);
 }
 
-// y in the scale and around the zero point of inputs i and i + 1, as the zero point's type.
-absl::Status ReturnAs(Node& node, Formula& f, Value y, int i) {
-  TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, i));
-  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i + 1));
+// y, in steps of the result, rounded around the zero point in input i, as the zero point's type.
+absl::Status ReturnSteps(Node& node, Formula& f, Value y, int i) {
+  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i));
   const DType result = zero ? zero.type().dtype() : node.input(0).type().dtype();
   if (result != DType::kU8 && result != DType::kI8) {
     return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(result)), "i8 or ui8");
   }
-  y = f.Make<ten::RoundOp>(f.Div(y, scale));
+  y = f.Make<ten::RoundOp>(y);
   if (zero) y = f.Add(y, f.Cast(zero, DType::kF32));
   const bool is_signed = result == DType::kI8;
   y = f.Make<ten::ClipOp>(
       y, ten::ClipOp::Attrs{.min = is_signed ? -128.0 : 0.0, .max = is_signed ? 127.0 : 255.0});
   return f.Return(f.Cast(y, result));
+}
+
+// y in the scale and around the zero point of inputs i and i + 1, as the zero point's type.
+absl::Status ReturnAs(Node& node, Formula& f, Value y, int i) {
+  TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, i));
+  return ReturnSteps(node, f, f.Div(y, scale), i + 1);
 }
 
 absl::Status CheckPresent(const Node& node, std::initializer_list<int> inputs) {
@@ -123,8 +133,18 @@ absl::Status ImportMicrosoftQLinearAdd(Node& node) {
   return OfTwo(node, [](Formula& f, Value a, Value b) { return f.Add(a, b); });
 }
 
+// Rounds as ONNX Runtime does: the product of the integers is exact, and has one factor.
 absl::Status ImportMicrosoftQLinearMul(Node& node) {
-  return OfTwo(node, [](Formula& f, Value a, Value b) { return f.Mul(a, b); });
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 8));
+  TENON_RETURN_IF_ERROR(CheckPresent(node, {3, 4, 6}));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value a, WholeNumbers(node, f, 0));
+  TENON_ASSIGN_OR_RETURN(const Value b, WholeNumbers(node, f, 3));
+  TENON_ASSIGN_OR_RETURN(const Value a_scale, OneNumber(node, f, 1));
+  TENON_ASSIGN_OR_RETURN(const Value b_scale, OneNumber(node, f, 4));
+  TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, 6));
+  const Value factor = f.Div(f.Mul(a_scale, b_scale), scale), product = f.Mul(a, b);
+  return ReturnSteps(node, f, f.Mul(product, factor), 7);
 }
 
 absl::Status ImportMicrosoftQLinearSigmoid(Node& node) {
@@ -152,15 +172,26 @@ absl::Status ImportMicrosoftQLinearSoftmax(Node& node) {
   });
 }
 
+// Sums of integers are exact in any order, so that layouts do not decide how a mean is rounded.
 absl::Status ImportMicrosoftQLinearGlobalAveragePool(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(2, 5));
   TENON_ASSIGN_OR_RETURN(const bool last, node.Flag("channels_last", false));
   const int64_t rank = node.input(0).type().rank();
   std::vector<int64_t> axes;
   for (int64_t axis = last ? 1 : 2; axis < rank - (last ? 1 : 0); ++axis) axes.push_back(axis);
-  return OfOne(node, [&](Formula& f, Value x) {
-    return f.Make<ten::ReduceMeanOp>(x, ten::ReduceMeanOp::Attrs{.axes = axes});
-  });
+  TENON_RETURN_IF_ERROR(CheckPresent(node, {1, 3}));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const Value x_scale, OneNumber(node, f, 1));
+  TENON_ASSIGN_OR_RETURN(const Value y_scale, OneNumber(node, f, 3));
+  TENON_ASSIGN_OR_RETURN(const Value x, WholeNumbers(node, f, 0));
+  const Value sums = f.Make<ten::ReduceSumOp>(x, ten::ReduceSumOp::Attrs{.axes = axes});
+  DimExpr count = f.One();
+  for (const int64_t axis : axes) count = count * node.input(0).type().dim(axis);
+  const Value elements = count.is_constant()
+                             ? f.Scalar(DType::kF32, static_cast<double>(count.constant()))
+                             : f.Cast(f.Extent(count), DType::kF32);
+  const Value factor = f.Div(x_scale, f.Mul(y_scale, elements));
+  return ReturnSteps(node, f, f.Mul(sums, factor), 4);
 }
 
 // The result's scale and zero point come first, then three inputs for each tensor.

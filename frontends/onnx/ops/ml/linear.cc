@@ -1,6 +1,8 @@
 // Linear models and support vector machines of ai.onnx.ml.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontends/onnx/ops/ml/scores.h"
 #include "ir/base/check.h"
 #include "ir/dialect/ten_ops.h"
@@ -63,6 +65,45 @@ absl::StatusOr<Value> Kernels(Formula& f, Node& node, Value x, std::span<const d
   if (type == "SIGMOID") return f.Make<ten::TanhOp>(inner);
   return node.Error(fmt::format("{} has the kernel_type {} (expected LINEAR, POLY, RBF or SIGMOID)",
                                 node.op_type(), type));
+}
+
+// What an SVMClassifier was trained to: support vectors in the order of their classes, and a
+// coefficient of each for each other class.
+struct Machine {
+  int64_t classes = 0, vectors = 0;
+  std::vector<int64_t> first;  // the first vector of each class, and the end
+  std::vector<double> support, coefficients, rho;
+  int64_t pairs() const { return classes * (classes - 1) / 2; }
+};
+
+absl::StatusOr<Machine> ReadMachine(const Node& node, int64_t classes) {
+  Machine m;
+  m.classes = classes;
+  m.first = {0};
+  TENON_ASSIGN_OR_RETURN(const auto counts, node.Ints("vectors_per_class"));
+  TENON_ASSIGN_OR_RETURN(const auto support, Numbers(node, "support_vectors"));
+  TENON_ASSIGN_OR_RETURN(const auto coefficients, Numbers(node, "coefficients"));
+  TENON_ASSIGN_OR_RETURN(const auto rho, Numbers(node, "rho"));
+  if (!counts || counts->empty()) {
+    return node.Unsupported("SVMClassifier without vectors_per_class", "support vectors");
+  }
+  bool fits = static_cast<int64_t>(counts->size()) == classes && support && coefficients && rho;
+  for (const int64_t count : *counts) {
+    fits = fits && count >= 0 && count <= INT32_MAX;
+    if (fits) m.first.push_back(m.first.back() + count);
+  }
+  m.vectors = m.first.back();
+  const auto size = [](const auto& values) { return static_cast<int64_t>(values->size()); };
+  if (!fits || m.vectors == 0 || size(support) == 0 || size(support) % m.vectors != 0 ||
+      size(coefficients) / m.vectors != classes - 1 || size(coefficients) % m.vectors != 0 ||
+      size(rho) != m.pairs()) {
+    return node.Error(
+        fmt::format("SVMClassifier of {} classes has vectors_per_class, "
+                    "support_vectors, coefficients and rho that do not fit",
+                    classes));
+  }
+  m.support = *support, m.coefficients = *coefficients, m.rho = *rho;
+  return m;
 }
 
 // Sign as 1 and -1, as classes of outliers have it.
@@ -152,6 +193,71 @@ absl::Status ImportMlSVMRegressor(Node& node) {
   y = f.Add(y, f.Scalar(DType::kF32, (*rho)[0]));
   if (one_class) y = OneClass(f, y);
   return f.Return(Transformed(f, transform, y));
+}
+
+// Each pair of classes has a score, and votes for one of both. Scores are those of the pairs. The
+// score of two classes is written as if it were that of the second, though it votes for the first
+// one, as in ONNX Runtime.
+absl::Status ImportMlSVMClassifier(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  Formula f(node);
+  TENON_ASSIGN_OR_RETURN(const PostTransform transform, ReadPostTransform(node));
+  TENON_ASSIGN_OR_RETURN(const Labels labels, ReadLabels(node, "classlabels_ints"));
+  for (const char* name : {"prob_a", "prob_b"}) {
+    TENON_ASSIGN_OR_RETURN(const auto probability, Numbers(node, name));
+    if (probability && !probability->empty())
+      return node.Unsupported("SVMClassifier with probabilities", "scores of pairs of classes");
+  }
+  if (labels.count < 2) return node.Error("SVMClassifier has one label (expected two or more)");
+  TENON_ASSIGN_OR_RETURN(const Machine m, ReadMachine(node, labels.count));
+  const bool all_positive = std::all_of(m.coefficients.begin(), m.coefficients.end(),
+                                        [](double weight) { return weight >= 0; });
+  if (labels.count == 2 && (all_positive || transform == PostTransform::kProbit)) {
+    return node.Unsupported("SVMClassifier of two classes with PROBIT or without negative weights",
+                            "another post_transform, and coefficients of both signs");
+  }
+  TENON_ASSIGN_OR_RETURN(Value x, Rows(f, node));
+  x = f.Cast(x, DType::kF32);
+  const int64_t features = static_cast<int64_t>(m.support.size()) / m.vectors;
+  if (!x.type().dim(1).is_constant(features)) {
+    return node.Error(fmt::format("SVMClassifier has support vectors of {} numbers, got {}",
+                                  features, node.input(0).type().text()));
+  }
+  TENON_ASSIGN_OR_RETURN(const Value kernels, Kernels(f, node, x, m.support, m.vectors));
+  // Column e has the weights of pair e. The votes of a pair are the two columns of `votes`.
+  const auto at = [](int64_t row, int64_t columns, int64_t column) {
+    return static_cast<size_t>(row * columns + column);
+  };
+  std::vector<double> weights(static_cast<size_t>(m.vectors * m.pairs()));
+  std::vector<double> for_first(static_cast<size_t>(m.pairs() * m.classes)), for_second = for_first;
+  int64_t pair = 0;
+  for (int64_t i = 0; i < m.classes; ++i) {
+    for (int64_t j = i + 1; j < m.classes; ++j, ++pair) {
+      for (const auto& [of, other] : {std::pair(i, j - 1), std::pair(j, i)}) {
+        for (int64_t v = m.first[static_cast<size_t>(of)]; v < m.first[static_cast<size_t>(of) + 1];
+             ++v) {
+          weights[at(v, m.pairs(), pair)] = m.coefficients[at(other, m.vectors, v)];
+        }
+      }
+      for_first[at(pair, m.classes, i)] = 1;
+      for_second[at(pair, m.classes, j)] = 1;
+    }
+  }
+  const int64_t by_vector[] = {m.vectors, m.pairs()}, by_pair[] = {m.pairs(), m.classes};
+  const int64_t pairs[] = {m.pairs()};
+  const auto product = [&](Value a, Value b) {
+    return f.Make<ten::MatmulOp>(a, b, ten::MatmulOp::Attrs{});
+  };
+  const Value sums = product(kernels, Table(f, node, DType::kF32, by_vector, weights));
+  const Value scores = f.Add(sums, Table(f, node, DType::kF32, pairs, m.rho));
+  const Value above = f.Make<ten::GreaterOp>(scores, f.Scalar(DType::kF32, 0));
+  const Value firsts =
+      product(f.Cast(above, DType::kF32), Table(f, node, DType::kF32, by_pair, for_first));
+  const Value seconds = product(f.Cast(f.Make<ten::NotOp>(above), DType::kF32),
+                                Table(f, node, DType::kF32, by_pair, for_second));
+  TENON_RETURN_IF_ERROR(ReturnLabels(f, node, labels, Largest(f, f.Add(firsts, seconds))));
+  if (m.classes > 2) return f.Return(Transformed(f, transform, scores), 1);
+  return f.Return(ScoresOfTwo(f, transform, scores, transform != PostTransform::kNone), 1);
 }
 
 }  // namespace tenon::onnx::ml
