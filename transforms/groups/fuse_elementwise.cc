@@ -1,7 +1,7 @@
 // fuse-elementwise: elementwise operations that read each other become one fused.group, which
-// passes over memory once. With the option `rows`, so do reductions, norms and softmax over rows
-// with what is in front of them and behind. Runs after the rules of fusion, which must see the
-// single operations.
+// passes over memory once. So do reductions of large tensors with what they reduce and, with the
+// option `rows`, all reductions, norms and softmax over rows with what is in front of them and
+// behind. Runs after the rules of fusion, which must see the single operations.
 #include <algorithm>
 #include <vector>
 
@@ -121,6 +121,42 @@ class Describer {
   absl::flat_hash_map<const ValueImpl*, int> value_of_;  // looked up, never iterated
 };
 
+// Elements that do not fit into the caches of one core.
+constexpr int64_t kLargeElements = int64_t{1} << 21;
+
+// True for a reduction over the last axis of a large tensor.
+bool ReducesLarge(const Operation& op) {
+  const auto row = ReadRowOp(op);
+  return row && InfoOf(row->kind).rows == PointwiseOpInfo::Rows::kReduces &&
+         std::all_of(row->whole.dims().begin(), row->whole.dims().end(),
+                     [](DimExpr d) { return d.is_constant(); }) &&
+         row->whole.num_elements() >= kLargeElements;
+}
+
+// True if the group ends in reductions of what it computes of large tensors: it saves to write such
+// a tensor and to read it again. Other groups with row ops are as fast as their parts, or slower
+// (tests/bench/row_groups.py).
+bool PaysWithRows(const ElementwiseGroup& group) {
+  const absl::flat_hash_set<const Operation*> members(group.steps.begin(), group.steps.end());
+  const auto leaves = [&](Value value) {
+    return std::any_of(value.uses().begin(), value.uses().end(),
+                       [&](const OpOperand& use) { return !members.contains(use.owner()); });
+  };
+  bool reduces_step = false;
+  for (const Operation* op : group.steps) {
+    const auto row = ReadRowOp(*op);
+    if (row && !ReducesLarge(*op)) return false;
+    reduces_step |= row && members.contains(row->x.defining_op());
+    for (unsigned i = 0; i < op->num_results(); ++i) {
+      const Value result = op->result(i);
+      const bool column =
+          !result.type().dims().empty() && result.type().dims().back().is_constant(1);
+      if (!column && leaves(result)) return false;
+    }
+  }
+  return reduces_step;
+}
+
 class FuseElementwise : public Pass {
  public:
   explicit FuseElementwise(bool rows) : rows_(rows) {}
@@ -135,6 +171,10 @@ class FuseElementwise : public Pass {
       return true;
     });
     for (Block* block : blocks) {
+      if (!rows_) {
+        TENON_ASSIGN_OR_RETURN(const bool large, ReplaceLarge(*block, context));
+        result.changed |= large;
+      }
       std::vector<ElementwiseGroup> groups = FindElementwiseGroups(*block, rows_);
       bool made = ReadBytesAgain(groups);
       for (const ElementwiseGroup& group : groups) {
@@ -154,6 +194,19 @@ class FuseElementwise : public Pass {
   }
 
  private:
+  // Replaces the groups with row ops that pay, before groups without them take their steps.
+  static absl::StatusOr<bool> ReplaceLarge(Block& block, PassContext& context) {
+    if (std::none_of(block.begin(), block.end(), ReducesLarge)) return false;
+    bool made = false;
+    for (const ElementwiseGroup& group : FindElementwiseGroups(block, true)) {
+      if (!PaysWithRows(group)) continue;
+      TENON_ASSIGN_OR_RETURN(const bool replaced, Replace(group.steps, context));
+      made |= replaced;
+    }
+    if (made) Order(block);
+    return made;
+  }
+
   // Puts fused.group in the place of the last step. Operands of other steps may be defined later:
   // Order puts that right.
   static absl::StatusOr<bool> Replace(const std::vector<Operation*>& steps, PassContext& context) {
@@ -230,7 +283,7 @@ PassInfo FuseElementwisePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
   info.options = {{"rows", PassOption::Type::kBool, "false",
-                   "reductions, norms and softmax over the last axis join groups"}};
+                   "all reductions, norms and softmax over the last axis join groups"}};
   info.create = [](const PassOptionValues& options) {
     return std::make_unique<FuseElementwise>(options.GetBool("rows"));
   };
