@@ -146,6 +146,31 @@ std::vector<ValueCase> Regions() {
   };
 }
 
+std::vector<ValueCase> Trees() {
+  const auto branch = [](const std::vector<int64_t>& numbers) { return Ints({1, 5}, numbers); };
+  return {
+      {"nn.tree_ensemble",
+       "num_targets = 2 : i64",
+       {{"x", Ramp({3, 2})},
+        {"branches", branch({1, 0, 0, 1, 2})},
+        {"splits", F({1})},
+        {"leaves", V({0, 1, 2})},
+        {"targets", V({0, 1})},
+        {"weights", F({1, 2})},
+        {"roots", V({0, 0})}},
+       {"3x2xf32"},
+       {{"branches",
+         {branch({2, 0, 0, 1, 2}), branch({-1, 0, 0, 1, 2}), branch({kMax, 0, 0, 1, 2}),
+          branch({1, 6, 0, 1, 2}), branch({1, -1, 0, 1, 2}), branch({1, 0, 2, 1, 2}),
+          branch({1, 0, 0, 3, 2}), branch({1, 0, 0, 1, kMin}), branch({1, 0, 0, 0, 2})}},
+        {"leaves", {V({0, 3, 2}), V({-1, 1, 2}), V({0, 2, 1}), V({0, kMax, kMax})}},
+        {"targets", {V({0, 2}), V({-1, 0}), V({kMin, kMax})}},
+        {"roots", {V({0, 3}), V({-1, 0}), V({kMin, kMax})}}},
+       {{"x", {Floats({3, 2}, {kNaN, kInf, -kInf, kNaN, 0, -0.0f})}},
+        {"splits", {F({kNaN}), F({kInf}), F({-kInf})}}}},
+  };
+}
+
 std::vector<ValueCase> Lengths() {
   return {
       {"nn.recurrence",
@@ -419,7 +444,8 @@ std::vector<ValueCase> Spans() {
 
 std::vector<ValueCase> ValueCases() {
   std::vector<ValueCase> all;
-  for (const auto& cases : {Indices(), Regions(), Lengths(), Axes(), Sizes(), Counted(), Spans()}) {
+  for (const auto& cases :
+       {Indices(), Regions(), Trees(), Lengths(), Axes(), Sizes(), Counted(), Spans()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;

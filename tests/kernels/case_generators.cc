@@ -65,7 +65,7 @@ const GeneratorsByOp& Generators() {
   static const auto* const generators = [] {
     auto* const all = new GeneratorsByOp;
     for (GeneratorsByOp (*family)() : {ElementwiseCases, MovementCases, LinearCases, ConvCases,
-                                       RowCases, AttentionCases, RecurrenceCases})
+                                       RowCases, AttentionCases, RecurrenceCases, SelectionCases})
       all->merge(family());
     return all;
   }();

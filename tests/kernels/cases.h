@@ -37,6 +37,7 @@ GeneratorsByOp ConvCases();
 GeneratorsByOp RowCases();
 GeneratorsByOp AttentionCases();
 GeneratorsByOp RecurrenceCases();
+GeneratorsByOp SelectionCases();
 
 }  // namespace tenon::kernels::testing
 

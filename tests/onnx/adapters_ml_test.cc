@@ -166,7 +166,7 @@ Imported ImportTree(const NamedValues& changes, const Names& modes = {"BRANCH_LE
 
 TEST(MlAdapters, Trees) {
   EXPECT_EQ(ImportTree({}).ResultType(), R"(tensor<?x1xf32, ["N", ""]>)");
-  EXPECT_EQ(ImportTree({}).Find("ten.where").size(), 1u);  // one level
+  EXPECT_EQ(ImportTree({}).Find("nn.tree_ensemble").size(), 1u);
   const Imported labels = ImportTree({{"classlabels_int64s", IntList{7, 8}}},
                                      {"BRANCH_GT", "LEAF", "LEAF"}, /*classifier=*/true);
   EXPECT_EQ(labels.ResultType(0), R"(tensor<?xi64, ["N"]>)");
@@ -233,7 +233,8 @@ TEST(MlAdapters, TreesWithSets) {
       {"n_targets", int64_t{2}}};
   const Imported made = ImportMl(OfRows("TreeEnsemble", attributes), 5);
   EXPECT_EQ(made.ResultType(), R"(tensor<?x2xf32, ["N", ""]>)");
-  EXPECT_EQ(made.Find("ten.where").size(), 4u);  // three members, then the branch below
+  // Three members, then the branch below.
+  EXPECT_EQ(made.Only("nn.tree_ensemble")->operand(1).type().text(), "tensor<4x5xi64>");
 }
 
 }  // namespace

@@ -66,9 +66,9 @@ class Export {
       return absl::OkStatus();
     }
     Lowering lowering(op, opset_, dims_);
-    constexpr bool (*kParts[])(Lowering&) = {LowerElementwise, LowerMovement,   LowerReduction,
-                                             LowerLayer,       LowerRecurrence, LowerSignal,
-                                             LowerRandom,      LowerStrings,    LowerControl};
+    constexpr bool (*kParts[])(Lowering&) = {
+        LowerElementwise, LowerMovement, LowerReduction, LowerLayer, LowerRecurrence,
+        LowerSignal,      LowerRandom,   LowerStrings,   LowerTrees, LowerControl};
     for (const auto part : kParts) {
       if (part(lowering)) return lowering.status();
     }

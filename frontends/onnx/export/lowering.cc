@@ -8,6 +8,19 @@
 #include "ir/dialect/core_ops.h"
 
 namespace tenon::onnx {
+namespace {
+
+// The version of its domain that a node of another domain than ONNX's is written for.
+int64_t VersionInDomain(std::string_view type) {
+  constexpr std::pair<std::string_view, int64_t> kVersions[] = {
+      {"ai.onnx.ml.TreeEnsemble", 5}, {"ai.onnx.ml.TreeEnsembleRegressor", 3}};
+  for (const auto& [name, version] : kVersions) {
+    if (type == name) return version;
+  }
+  return 1;  // com.microsoft
+}
+
+}  // namespace
 
 Operation* Lowering::Nodes(std::string_view type, std::vector<Value> inputs, const Attrs& attrs,
                            size_t results, std::span<const std::string_view> graphs) {
@@ -15,9 +28,11 @@ Operation* Lowering::Nodes(std::string_view type, std::vector<Value> inputs, con
   // A Loop always has its first two inputs, even if they are absent.
   const size_t least = type == "Loop" ? 2 : 0;
   while (inputs.size() > least && !inputs.back()) inputs.pop_back();
-  const bool own = !type.starts_with("com.microsoft.");
-  std::vector<NamedAttribute> entries = {{context().Intern("opset"), Int(own ? opset_ : 1)}};
-  if (!own) entries.push_back({context().Intern("domain"), Str("com.microsoft")});
+  const size_t dot = type.rfind('.');  // behind the domain
+  const bool own = dot == std::string_view::npos;
+  std::vector<NamedAttribute> entries = {
+      {context().Intern("opset"), Int(own ? opset_ : VersionInDomain(type))}};
+  if (!own) entries.push_back({context().Intern("domain"), Str(type.substr(0, dot))});
   for (const auto& [name, value] : attrs) entries.push_back({context().Intern(name), value});
   OperationState state;
   std::vector<int64_t> present;

@@ -35,8 +35,8 @@ class Lowering {
   Value operand(unsigned i) const { return op_.operand(i); }
 
   // ---- nodes
-  // Creates a node with one result of an unknown type. Null inputs are absent ones. A type with the
-  // prefix "com.microsoft." is one of that domain.
+  // Creates a node with one result of an unknown type. Null inputs are absent ones. A type may
+  // begin with its domain, "com.microsoft." or "ai.onnx.ml.".
   Value Node(std::string_view type, std::vector<Value> inputs, const Attrs& attrs = {});
   // The same with `results` results and, for each of `graphs`, an empty region that stands for the
   // attribute of that name. Null after an error.
@@ -103,6 +103,7 @@ bool LowerRandom(Lowering& lowering);
 bool LowerRecurrence(Lowering& lowering);
 bool LowerSignal(Lowering& lowering);
 bool LowerStrings(Lowering& lowering);
+bool LowerTrees(Lowering& lowering);
 bool LowerControl(Lowering& lowering);
 
 // Puts nodes of a lowered function together for which ONNX has one: Gemm, BatchNormalization,

@@ -254,4 +254,30 @@ absl::Status InferNnAttention(const InferContext& c, ResultTypes& results) {
   return SetTensor(c, results, q.dtype(), dims);
 }
 
+absl::Status InferTreeEnsemble(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), branches = c.operand(1), splits = c.operand(2);
+  const Type targets = c.operand(4), weights = c.operand(5);
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 2, 5}));
+  TENON_RETURN_IF_ERROR(CheckRank(c, "x", x, 2));
+  TENON_RETURN_IF_ERROR(CheckRank(c, "branches", branches, 2));
+  constexpr std::pair<int, const char*> kVectors[] = {
+      {2, "splits"}, {3, "leaves"}, {4, "targets"}, {5, "weights"}, {6, "roots"}};
+  for (const auto& [operand, name] : kVectors) {
+    TENON_RETURN_IF_ERROR(CheckRank(c, name, c.operand(operand), 1));
+  }
+  if (branches.is_tensor()) {
+    const DimExpr five = DimExpr::Constant(c.context, 5);
+    TENON_RETURN_IF_ERROR(MergeEqual(c, branches.dim(1), five, "extent 1 of branches").status());
+    TENON_RETURN_IF_ERROR(CheckVector(c, "splits", splits, branches.dim(0)));
+  }
+  if (weights.is_tensor()) {
+    TENON_RETURN_IF_ERROR(CheckVector(c, "targets", targets, weights.dim(0)));
+  }
+  const int64_t count = InferI64(c, "num_targets");
+  if (count < 1) return c.Error(fmt::format("num_targets is {}, expected 1 or more", count));
+  const DimExpr dims[] = {x.is_tensor() ? x.dim(0) : DimExpr::Unknown(c.context),
+                          DimExpr::Constant(c.context, count)};
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
 }  // namespace tenon

@@ -151,6 +151,8 @@ absl::Status InferDeformConv(const InferContext& c, ResultTypes& results);
 absl::Status InferRoiAlign(const InferContext& c, ResultTypes& results);
 // nn.non_max_suppression: i64 of the shape [Unknown, 3].
 absl::Status InferNonMaxSuppression(const InferContext& c, ResultTypes& results);
+// nn.tree_ensemble: `num_targets` numbers for each row of `x`. The tables must fit one another.
+absl::Status InferTreeEnsemble(const InferContext& c, ResultTypes& results);
 // nn.rotary_embedding: the type of `x`. `cos` and `sin` must have its element type.
 absl::Status InferRotaryEmbedding(const InferContext& c, ResultTypes& results);
 // nn.attention: the shape of `q` with the head size of `v`. Operands of rank 3 pack their heads.

@@ -57,7 +57,7 @@ absl::StatusOr<Forest::Aggregate> ReadAggregate(const Node& node) {
                   node.op_type(), name));
 }
 
-// Fills depth and features. An error for a cycle.
+// Fills features. An error for a cycle.
 absl::Status Measure(const Node& node, Forest& forest) {
   constexpr int64_t kUnknown = -1, kOpen = -2;
   std::vector<int64_t> depth(forest.nodes.size(), kUnknown);
@@ -85,7 +85,6 @@ absl::Status Measure(const Node& node, Forest& forest) {
       depth[at] = 1 + std::max(depth[sides[0]], depth[sides[1]]);
       path.pop_back();
     }
-    forest.depth = std::max(forest.depth, depth[static_cast<size_t>(root)]);
   }
   for (const Forest::Node& each : forest.nodes) {
     if (each.is_leaf) continue;

@@ -38,7 +38,6 @@ struct Forest {
   std::vector<Node> nodes;
   std::vector<int64_t> roots;  // one a tree
   int64_t targets = 0;
-  int64_t depth = 0;     // branches on the longest path
   int64_t features = 0;  // one more than the largest feature that is compared
   Aggregate aggregate = Aggregate::kSum;
 };

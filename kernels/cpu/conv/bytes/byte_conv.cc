@@ -1,6 +1,7 @@
 // q.conv: convolution of bytes with constant filters, over one or two spatial axes, with sums of
 // integers. Images with channels first are reordered.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -284,30 +285,39 @@ void RunByteTask(const BytesJob& job, int64_t task, std::byte* slot) {
                 s.panels.count * (split + 1) / s.splits);
 }
 
-// Sets what sums start with, and the scales, for all columns.
+// Where ByteKernels::fours has the number of channel m.
+int64_t PlaceInFours(int64_t m) {
+  const int64_t in = m % 64;
+  return m - in + 16 * (in % 16 / 4) + 4 * (in / 16) + in % 4;
+}
+
+// Sets what sums start with, and the scales, for all columns. Sets job.call.finish.fits_int.
 void StartSums(const RunArgs& args, const BytesState& s,
-               const cpu::BytesPlan::Corrections& corrections, const BytesJob& job, int32_t* start,
+               const cpu::BytesPlan::Corrections& corrections, BytesJob& job, int32_t* start,
                float* scale) {
   const bool wide = !s.is_depthwise && cpu::ActiveByteKernels().depth == 2;
+  const uint32_t zero = wide ? 0 : static_cast<uint32_t>(job.zero);
+  const int32_t* bias = HasOperand(args.inputs, kBias) ? args.inputs[kBias].as<int32_t>() : nullptr;
+  const float* scales = HasOperand(args.inputs, kScale) ? args.inputs[kScale].as<float>() : nullptr;
+  const bool scale_each = scales != nullptr && args.inputs[kScale].numel() > 1;
   std::fill_n(start, s.Columns(), 0);
   std::fill_n(scale, s.Columns(), 0.0f);
-  for (int64_t m = 0; m < s.image.filters; ++m) {
-    int64_t at = s.ColumnOf(m);
-    const int32_t sum = corrections.sums[at];
-    if (job.takes_fours) {
-      const int64_t in = m % 64;
-      at = m - in + 16 * (in % 16 / 4) + 4 * (in / 16) + in % 4;
-    }
-    uint32_t first = 0;
-    if (HasOperand(args.inputs, kBias))
-      first = static_cast<uint32_t>(args.inputs[kBias].as<int32_t>()[m]);
-    if (!wide) first -= static_cast<uint32_t>(job.zero) * static_cast<uint32_t>(sum);
-    start[at] = static_cast<int32_t>(first);
-    if (HasOperand(args.inputs, kScale)) {
-      const TensorView& scales = args.inputs[kScale];
-      scale[at] = scales.as<float>()[scales.numel() > 1 ? m : 0];
+  bool fits = scales != nullptr;
+  // Filters whose columns lie side by side.
+  const int64_t run = s.is_depthwise ? s.image.filters : s.group_filters;
+  for (int64_t first = 0; first < s.image.filters; first += run) {
+    const int64_t column = s.ColumnOf(first);
+    for (int64_t i = 0; i < run; ++i) {
+      const int64_t m = first + i, at = job.takes_fours ? PlaceInFours(m) : column + i;
+      const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[m]);
+      const auto sum = static_cast<uint32_t>(corrections.sums[column + i]);
+      start[at] = static_cast<int32_t>(begin - zero * sum);
+      if (scales == nullptr) continue;
+      scale[at] = scales[scale_each ? m : 0];
+      fits &= std::abs(scale[at]) < 1;  // of a sum of up to 2^31 as a float
     }
   }
+  job.call.finish.fits_int = fits;
 }
 
 // [rows, columns] of elements to [columns, rows].

@@ -70,8 +70,9 @@ constexpr int64_t SizeOf(ByteResult result) { return result == ByteResult::kByte
 #pragma GCC pop_options
 #endif
 
-// Vectors that store rows of bytes do the lower bound and the zero point as they store.
-template <typename Vectors, int kPixels, int kGroup>
+// Vectors that store rows of bytes do the zero point as they store, and the bounds of integers of
+// 16 bits and of bytes.
+template <typename Vectors, bool kFitsInt, int kPixels, int kGroup>
 [[gnu::always_inline]] inline void FinishRows(const ByteTileCall& call, const ByteTile& tile,
                                               const typename Vectors::Reg (&sum)[kPixels][2]) {
   const ByteFinish finish = call.finish;
@@ -92,8 +93,8 @@ template <typename Vectors, int kPixels, int kGroup>
 #pragma GCC unroll 2
       for (int v = 0; v < 2; ++v) {
         // Integers beyond the range, and NaN, become the least one.
-        y[i][v] =
-            Vectors::ToInt(Vectors::MinKeepingNan(Vectors::FromInt(sum[q][v]) * scale[v], high));
+        const typename Vectors::Reg scaled = Vectors::FromInt(sum[q][v]) * scale[v];
+        y[i][v] = Vectors::ToInt(kFitsInt ? scaled : Vectors::MinKeepingNan(scaled, high));
       }
     }
     Vectors::StoreRows(y, finish.zero, is_signed, to, columns);
@@ -104,7 +105,8 @@ template <ByteResult kResult, int kPixels, int kVectors, int kGroup>
 [[gnu::always_inline]] inline void FinishTile(const ByteTileCall& call, const ByteTile& tile,
                                               const V::Reg (&sum)[kPixels][kVectors]) {
   if constexpr (kResult == ByteResult::kBytes && kVectors == 2 && kStoresRows<V>) {
-    return FinishRows<V, kPixels, kGroup>(call, tile, sum);
+    return call.finish.fits_int ? FinishRows<V, true, kPixels, kGroup>(call, tile, sum)
+                                : FinishRows<V, false, kPixels, kGroup>(call, tile, sum);
   }
   const ByteFinish finish = call.finish;
   V::Reg scale[kVectors];

@@ -21,6 +21,7 @@ struct ByteFinish {
   ByteResult result = ByteResult::kSums;
   float low = 0, high = 0;  // kBytes: bounds of the byte less its zero point
   int32_t zero = 0;         // kBytes: the zero point
+  bool fits_int = false;    // kBytes: every sum * scale rounds to a number that an i32 holds
 };
 
 // The data that all tiles of a convolution share; as TileCall, in elements.
