@@ -194,9 +194,9 @@ TEST(ParserTest, NamesEndWithTheirRegion) {
   EXPECT_THAT(
       ErrorOf(ir, "%v = x.b() : () -> f32\nx.a() ({\n %v = x.b() : () -> f32\n}) : () -> ()"),
       HasSubstr("f.ir:3:2: value '%v' is defined twice"));
-  EXPECT_EQ(
-      ir.messages.back(),
-      "f.ir:3:2: error: value '%v' is defined twice\nf.ir:1:1: note: the first definition is here");
+  EXPECT_EQ(ir.messages.back(),
+            "f.ir:3:2: error: value '%v' is defined twice\n %v = x.b() : () -> f32\n ^\n"
+            "f.ir:1:1: note: the first definition is here\n%v = x.b() : () -> f32\n^");
 }
 
 TEST(ParserTest, TypesAndAttributesStandAlone) {

@@ -30,8 +30,12 @@ ThreadDiagnostics::ThreadDiagnostics(Context& context, DiagnosticEngine::Handler
 
 ThreadDiagnostics::~ThreadDiagnostics() { innermost_ = outer_; }
 
-ThreadDiagnostics* ThreadDiagnostics::Find(const DiagnosticEngine* engine) {
-  ThreadDiagnostics* found = innermost_;
+void ThreadDiagnostics::EmitOutside(const Diagnostic& diagnostic) const {
+  engine_->EmitTo(FindFrom(outer_, engine_), diagnostic);
+}
+
+ThreadDiagnostics* ThreadDiagnostics::FindFrom(ThreadDiagnostics* found,
+                                               const DiagnosticEngine* engine) {
   while (found != nullptr && found->engine_ != engine) found = found->outer_;
   return found;
 }
@@ -47,7 +51,11 @@ DiagnosticEngine::Handler DiagnosticEngine::SetHandler(Handler handler) {
 }
 
 void DiagnosticEngine::Emit(const Diagnostic& diagnostic) {
-  if (const ThreadDiagnostics* own = ThreadDiagnostics::Find(this)) {
+  EmitTo(ThreadDiagnostics::Find(this), diagnostic);
+}
+
+void DiagnosticEngine::EmitTo(const ThreadDiagnostics* own, const Diagnostic& diagnostic) {
+  if (own != nullptr) {
     const Handler handler = own->handler_;  // a running call may replace it
     if (handler) handler(diagnostic);
     return;
@@ -87,6 +95,10 @@ std::string FormatDiagnostic(const Context& context, const Diagnostic& diagnosti
   std::string out = fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ",
                                 kNames[static_cast<int>(diagnostic.severity)],
                                 Shortened(context, diagnostic.message));
+  if (!diagnostic.source.empty()) {
+    out += "\n";
+    out += diagnostic.source;
+  }
   for (const Diagnostic& note : diagnostic.notes) {
     out += "\n";
     out += FormatDiagnostic(context, note);

@@ -13,6 +13,8 @@
 
 namespace tenon {
 
+class ThreadDiagnostics;
+
 // How serious a diagnostic is.
 enum class Severity : uint8_t {
   kError,    // the input cannot be used
@@ -27,6 +29,8 @@ struct Diagnostic {
   Location location;                     // may be unknown
   std::string message;                   // lower case, no full stop; says what was expected
   std::vector<Diagnostic> notes;         // more places; printed after the message
+  // The line of text at `location`, and a mark below the place; empty if no text is known.
+  std::string source = {};
 };
 
 // Passes the diagnostics of a Context to a handler. Thread-safe: the emitting thread calls the
@@ -44,6 +48,10 @@ class DiagnosticEngine {
   void Emit(const Diagnostic& diagnostic);  // Calls the handler, if there is one.
 
  private:
+  friend class ThreadDiagnostics;
+  // To the handler of `own`; null: to that of the Context.
+  void EmitTo(const ThreadDiagnostics* own, const Diagnostic& diagnostic);
+
   std::recursive_mutex mutex_;
   std::shared_ptr<Handler> handler_;  // shared with a running call, which may replace it
 };
@@ -72,7 +80,8 @@ void EmitWarning(Context& context, Location location, std::string message);
 // The same for a remark.
 void EmitRemark(Context& context, Location location, std::string message);
 
-// Returns "file:line:col: error: message" and one line per note. An unknown location is left out.
+// Returns "file:line:col: error: message" with the lines of `source`, and the same per note. An
+// unknown location is left out.
 std::string FormatDiagnostic(const Context& context, const Diagnostic& diagnostic);
 
 }  // namespace tenon

@@ -14,16 +14,21 @@ class ThreadDiagnostics {
  public:
   ThreadDiagnostics(Context& context, DiagnosticEngine::Handler handler);
   ~ThreadDiagnostics();
+  // Tells what `handler` was told, or a change of it, to who would have been told without this.
+  void EmitOutside(const Diagnostic& diagnostic) const;
   ThreadDiagnostics(const ThreadDiagnostics&) = delete;
   ThreadDiagnostics& operator=(const ThreadDiagnostics&) = delete;
 
  private:
   friend class DiagnosticEngine;
   // The innermost one of this thread for an engine; null if there is none.
-  static ThreadDiagnostics* Find(const DiagnosticEngine* engine);
+  static ThreadDiagnostics* Find(const DiagnosticEngine* engine) {
+    return FindFrom(innermost_, engine);
+  }
+  static ThreadDiagnostics* FindFrom(ThreadDiagnostics* innermost, const DiagnosticEngine* engine);
 
   static thread_local constinit ThreadDiagnostics* innermost_;
-  const DiagnosticEngine* engine_;
+  DiagnosticEngine* engine_;
   DiagnosticEngine::Handler handler_;
   ThreadDiagnostics* outer_;
 };

@@ -20,8 +20,8 @@
 namespace tenon {
 
 // Recursive descent over one text with one token of lookahead. Parse functions return false at the
-// first error, which status() keeps. Keys are absl::string_view because Abseil of Debian 12 hashes
-// no other view.
+// first error, which status() keeps. Who clears it may go on. Keys are absl::string_view because
+// Abseil of Debian 12 hashes no other view.
 class AsmParser {
  public:
   using Key = absl::string_view;
@@ -75,6 +75,8 @@ class AsmParser {
   // Reports "expected X, got 'token'", or the error of the lexer. Reports the end of the previous
   // token if the current one is on a later line.
   bool ErrorExpected(const char* what);
+  // Reports what is missing once. `missing` is its name: a second error about it is not told.
+  bool ErrorOnce(std::string_view missing, size_t offset, std::string message);
   // True if `depth_` plus the `more` levels of an alias are within the limit of the Context.
   // Reports an error otherwise.
   bool CheckDepth(int more = 0);
@@ -106,6 +108,9 @@ class AsmParser {
   Token token_;
   std::string_view file_name_;
   absl::Status status_;
+  absl::Status first_error_;               // of those that were told
+  int num_errors_ = 0;                     // told
+  absl::flat_hash_set<std::string> told_;  // names of what is missing
   int depth_ = 0;
   size_t previous_end_ = 0;  // of the token before the current one
 
@@ -196,6 +201,7 @@ class AsmParser {
     std::string message;
   };
   std::optional<SilentError> silent_error_;
+  absl::flat_hash_set<size_t> error_offsets_;  // one error for each place
   bool silent_ = false;
 };
 

@@ -310,7 +310,7 @@ bool AsmParser::ParseExtendedAttribute(Attribute& attribute) {
   std::string_view text;
   if (!ParseDialectSymbol(text)) return false;
   if (text.find_first_of(".<") == std::string_view::npos) {
-    return ErrorAt(at, fmt::format("undefined attribute alias '{}'", text));
+    return ErrorOnce(text, at, fmt::format("undefined attribute alias '{}'", text));
   }
   std::string whole;
   if (!CheckDialect(at, text, "attribute") || !ExpandAliases(at, text, false, whole)) return false;

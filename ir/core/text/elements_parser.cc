@@ -195,8 +195,8 @@ bool AsmParser::ParseDenseResource(Attribute& attribute) {
   auto it = resources_.find(key);
   if (it == resources_.end()) {
     if (silent_error_) return ErrorAt(silent_error_->offset, silent_error_->message);
-    return ErrorAt(
-        at,
+    return ErrorOnce(
+        key, at,
         fmt::format("resource '{}' has no bytes in a dialect_resources section (printed elided?)",
                     key));
   }

@@ -53,7 +53,8 @@ bool AsmParser::ParseLocationBody(Location& location) {
   if (!CheckDepth()) return false;
   if (At(TokenKind::kHashId)) {
     if (!FindLocationAlias(token_.text.substr(1), location)) {
-      return Error(fmt::format("undefined location alias '{}'", token_.text));
+      return ErrorOnce(token_.text, offset(),
+                       fmt::format("undefined location alias '{}'", token_.text));
     }
     Advance();
     return true;

@@ -29,6 +29,7 @@ absl::StatusOr<OwnedOp> OpParser::ParseTopLevel() {
   Block* block = module_->region().AddBlock();
   EnterScope(true);
   while (!AtEnd()) {
+    const Mark mark = MarkHere();
     bool ok;
     if (At(TokenKind::kHashId) || At(TokenKind::kExclaimId)) {
       ok = ParseAliasDefinition();
@@ -37,9 +38,10 @@ absl::StatusOr<OwnedOp> OpParser::ParseTopLevel() {
     } else {
       ok = ParseOperation(block);
     }
-    if (!ok) return status_;
+    if (!ok && !Recover(mark, true)) break;
   }
-  if (!LeaveScope(true) || !ResolveLocations()) return status_;
+  if (stopped_ || !LeaveScope(true) || !ResolveLocations() || !first_error_.ok())
+    return first_error_;
   Operation* only = block->front();
   if (only != nullptr && only->next() == nullptr && only->name() == "builtin.module") {
     only->RemoveFromBlock();
@@ -50,9 +52,10 @@ absl::StatusOr<OwnedOp> OpParser::ParseTopLevel() {
 
 bool OpParser::ResolveLocations() {
   auto resolve = [&](std::string_view alias, Location& location) {
-    return FindLocationAlias(alias.substr(1), location) ||
-           ErrorAt(static_cast<size_t>(alias.data() - lexer_.text().data()),
-                   fmt::format("undefined location alias '{}'", alias));
+    if (FindLocationAlias(alias.substr(1), location)) return true;
+    ErrorOnce(alias, static_cast<size_t>(alias.data() - lexer_.text().data()),
+              fmt::format("undefined location alias '{}'", alias));
+    return KeepError();
   };
   for (auto& [op, alias] : located_later_) {
     Location location;
@@ -161,10 +164,10 @@ const OpInfo* OpParser::ParseOpName() {
   } else if (At(TokenKind::kBareId)) {
     Lexer ahead = lexer_;
     if (ahead.Next().kind != TokenKind::kLParen) {
-      Error(
-          fmt::format("expected '(' after op name '{}': ops are read in the generic form only "
-                      "(mlir-opt --mlir-print-op-generic)",
-                      token_.text));
+      ErrorOnce("(", at,
+                fmt::format("expected '(' after op name '{}': ops are read in the generic form "
+                            "only (mlir-opt --mlir-print-op-generic)",
+                            token_.text));
       return nullptr;
     }
     info = FindInfo(token_.text, at);
@@ -190,8 +193,9 @@ const OpInfo* OpParser::FindInfo(std::string_view name, size_t at) {
                                    ? "; the Context has no dialects (RegisterAllDialects)"
                                : known ? DidYouMeanOp(name, ops)
                                        : DidYouMean(dialect, dialects);
-      ErrorAt(at,
-              known ? fmt::format("unknown op '{}' in dialect '{}'{}", name, dialect, hint)
+      ErrorOnce(known ? name : dialect, at,
+                known
+                    ? fmt::format("unknown op '{}' in dialect '{}'{}", name, dialect, hint)
                     : fmt::format("unknown dialect '{}' of op '{}'{}; ops of unknown dialects need "
                                   "--allow-unregistered-dialect",
                                   dialect, name, hint));

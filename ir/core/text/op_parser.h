@@ -84,6 +84,26 @@ class OpParser : public AsmParser {
 
   using Uses = absl::InlinedVector<Use, 4>;
   using ResultGroups = absl::InlinedVector<ResultGroup, 1>;
+  // What is open where an op, a label or an alias begins.
+  struct Mark {
+    size_t begin, regions, scopes, block_names, located, arguments_located;
+    int nesting;
+  };
+  static constexpr int kMaxErrors = 20;  // then reading ends
+
+  Mark MarkHere() const;
+  // After an error behind `mark`: goes on with the next statement of the region, or at its end.
+  // Names that the broken statement would define fit all their uses, so that they cause no further
+  // errors. False if nothing more can be read.
+  bool Recover(const Mark& mark, bool top);
+  // Keeps an error that does not hinder reading. False if there are too many.
+  bool KeepError();
+  void Unwind(const Mark& mark);  // to what was open there
+  // From `begin` to the first statement from `least` on.
+  void Skip(size_t begin, size_t least, bool top);
+  bool IsFirstOfLine() const;
+  bool AtStatement(bool top) const;  // an op, a label or, at the top, an alias
+  void DefineUnknown(std::string_view name);
 
   bool ParseOperation(Block* into);
   bool ParseResultGroups(ResultGroups& groups, size_t& total);
@@ -116,6 +136,7 @@ class OpParser : public AsmParser {
 
   void EnterScope(bool isolated);
   bool LeaveScope(bool isolated);
+  void ForgetRegion(ValueScope& scope);  // the names of the innermost one
   bool Define(std::string_view name, Definition definition);
   bool Resolve(const Use& use, Type type, Value& value);
   bool ResolveForwardUses(Key name, const Definition& definition);
@@ -137,6 +158,8 @@ class OpParser : public AsmParser {
   // Regions of ops that do not exist yet, innermost last.
   std::vector<std::unique_ptr<Region>> pending_regions_;
   Block placeholders_;
+  Value unknown_;         // the meaning of names whose definition is broken
+  bool stopped_ = false;  // nothing more can be read
   std::vector<std::pair<Operation*, std::string_view>> located_later_;
   std::vector<std::pair<Value, std::string_view>> arguments_located_later_;
 };

@@ -4,7 +4,9 @@
 
 #include "fmt/format.h"
 #include "ir/core/constants/keep_blobs.h"
+#include "ir/core/context/thread_diagnostics.h"
 #include "ir/core/text/op_parser.h"
+#include "ir/core/text/source_line.h"
 #include "ir/core/verify/verifier.h"
 
 namespace tenon {
@@ -14,10 +16,20 @@ bool AsmParser::ErrorAt(size_t offset, std::string message, std::vector<Diagnost
   if (silent_) {
     status_ = absl::InvalidArgumentError(message);
     silent_error_ = {offset, std::move(message)};
+  } else if (!error_offsets_.insert(offset).second) {
+    status_ = first_error_;
   } else {
+    ++num_errors_;
     status_ =
         EmitError(context_, LocationAt(PositionAt(offset)), std::move(message), std::move(notes));
   }
+  return false;
+}
+
+bool AsmParser::ErrorOnce(std::string_view missing, size_t offset, std::string message) {
+  if (silent_ || told_.emplace(missing.data(), missing.size()).second)
+    return ErrorAt(offset, std::move(message));
+  if (status_.ok()) status_ = first_error_;
   return false;
 }
 
@@ -41,6 +53,11 @@ namespace {
 absl::StatusOr<OwnedOp> ParseModuleText(Context& context, std::string_view text,
                                         const ParseOptions& options, bool mapped) {
   const KeepUnusedBlobs keep(context);
+  const ThreadDiagnostics with_lines(context, [&](const Diagnostic& diagnostic) {
+    Diagnostic told = diagnostic;
+    AddSourceLines(context, options.file_name, text, told);
+    with_lines.EmitOutside(told);
+  });
   OpParser parser(context, text, options, mapped);
   absl::StatusOr<OwnedOp> module = parser.ParseTopLevel();
   if (!module.ok() || !options.verify) return module;

@@ -24,9 +24,10 @@ struct ParseOptions {
 // with and without quotes (printer.h), aliases, locations and resources. The caller owns the
 // result. `text` need not outlive the call.
 //
-// Reading stops at the first error, which is emitted with line and column and returned:
-// InvalidArgument, or ResourceExhausted beyond Limits::nesting. Ops of unknown dialects are errors
-// unless the Context allows them. Thread-safe within one Context.
+// An error is emitted with line, column and source line. Reading goes on with the next statement,
+// up to 20 errors, and the first one is returned: InvalidArgument, or ResourceExhausted beyond
+// Limits::nesting, which ends the reading. Ops of unknown dialects are errors unless the Context
+// allows them. Thread-safe within one Context.
 absl::StatusOr<OwnedOp> ParseModule(Context& context, std::string_view text,
                                     const ParseOptions& options = {});
 // Reads one type, which must be all of `text`. Errors are those of ParseModule.

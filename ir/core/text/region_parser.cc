@@ -71,15 +71,18 @@ bool OpParser::ParseBlocks(Region& region) {
   if (!At(TokenKind::kCaretId) && !At(TokenKind::kRBrace) && !ParseBody(region.AddBlock()))
     return false;
   while (At(TokenKind::kCaretId)) {
-    if (!ParseBlockLabel(region) || !ParseBody(&region.back())) return false;
+    const Mark mark = MarkHere();
+    if (!ParseBlockLabel(region) && !Recover(mark, false)) return false;
+    if (!ParseBody(&region.back())) return false;
   }
   return true;
 }
 
 bool OpParser::ParseBody(Block* block) {
   while (!At(TokenKind::kRBrace) && !At(TokenKind::kCaretId)) {
-    if (AtEnd()) return ErrorExpected("'}' after a region");
-    if (!ParseOperation(block)) return false;
+    if (AtEnd() || At(TokenKind::kMetadataBegin)) return ErrorExpected("'}' after a region");
+    const Mark mark = MarkHere();
+    if (!ParseOperation(block) && !Recover(mark, false)) return false;
   }
   return true;
 }
@@ -139,19 +142,6 @@ Block* OpParser::ReferToBlock(std::string_view name, size_t at) {
   return entry.block;
 }
 
-bool OpParser::CheckBlocksDefined() {
-  size_t first = std::string_view::npos;
-  std::string_view name;
-  for (const auto& [key, entry] : *block_names_.back()) {
-    if (entry.undefined && entry.offset < first) {
-      first = entry.offset;
-      name = std::string_view(key.data(), key.size());
-    }
-  }
-  return first == std::string_view::npos ||
-         ErrorAt(first, fmt::format("block '{}' is not defined", name));
-}
-
 void OpParser::EnterScope(bool isolated) {
   if (isolated) {
     scopes_.push_back(std::make_unique<ValueScope>());
@@ -169,13 +159,17 @@ bool OpParser::LeaveScope(bool isolated) {
     scopes_.pop_back();
     return true;
   }
+  ForgetRegion(scope);
+  return true;
+}
+
+void OpParser::ForgetRegion(ValueScope& scope) {
   --scope.nesting;
   while (scope.names.back().data() != nullptr) {
     scope.Forget(std::string_view(scope.names.back().data(), scope.names.back().size()));
     scope.names.pop_back();
   }
   scope.names.pop_back();
-  return true;
 }
 
 bool OpParser::Define(std::string_view name, Definition definition) {
@@ -215,6 +209,10 @@ bool OpParser::ResolveForwardUses(Key name, const Definition& definition) {
 bool OpParser::Resolve(const Use& use, Type type, Value& value) {
   ValueScope& scope = *scopes_.back();
   auto mismatch = [&](Type other, size_t at, const char* where) {
+    if (value == unknown_) {
+      value = placeholders_.AddArgument(type);
+      return true;
+    }
     return ErrorAt(use.offset,
                    fmt::format("use of value '{}' expects type {}, but it has type {}", use.name,
                                type.text(), other.text()),
@@ -234,20 +232,6 @@ bool OpParser::Resolve(const Use& use, Type type, Value& value) {
   if (first) earlier = {placeholders_.AddArgument(type), use.offset};
   value = earlier.placeholder;
   return value.type() == type || mismatch(value.type(), earlier.offset, "an earlier use is here");
-}
-
-bool OpParser::CheckNoForwardUses(const ValueScope& scope) {
-  size_t first = std::string_view::npos;
-  std::string_view name;
-  for (const auto& [key, uses] : scope.forward) {
-    for (const auto& [number, use] : uses) {
-      if (use.offset >= first) continue;
-      first = use.offset;
-      name = std::string_view(key.data(), key.size());
-    }
-  }
-  return first == std::string_view::npos ||
-         ErrorAt(first, fmt::format("value '{}' is not defined", name));
 }
 
 }  // namespace tenon

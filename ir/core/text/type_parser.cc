@@ -275,7 +275,7 @@ bool AsmParser::ParseExtendedType(Type& type) {
   std::string_view text;
   if (!ParseDialectSymbol(text)) return false;
   if (text.find_first_of(".<") == std::string_view::npos) {
-    return ErrorAt(at, fmt::format("undefined type alias '{}'", text));
+    return ErrorOnce(text, at, fmt::format("undefined type alias '{}'", text));
   }
   std::string whole;
   if (!CheckDialect(at, text, "type") || !ExpandAliases(at, text, false, whole)) return false;
@@ -350,7 +350,8 @@ bool AsmParser::ExpandAliases(size_t at, std::string_view text, bool known_only,
       if (!CountReference(name)) return false;
       out += is_type ? type->second.text() : attribute->second.text();
     } else if (known_only && !name.empty() && name.find('.') == std::string_view::npos) {
-      return ErrorAt(at, fmt::format("undefined alias '{}{}'", c, name));
+      const std::string alias = fmt::format("{}{}", c, name);
+      return ErrorOnce(alias, at, fmt::format("undefined alias '{}'", alias));
     } else {
       out += text.substr(i, end - i);
     }
