@@ -37,6 +37,11 @@ double LinearFlops(Views inputs, Views outputs, const void*) {
   return 2 * Elements(outputs[0]) * static_cast<double>(inputs[0].dim(-1));
 }
 
+// Two products of one size.
+double TwoLinearsFlops(Views inputs, Views outputs, const void* attrs) {
+  return 2 * LinearFlops(inputs, outputs, attrs);
+}
+
 double LinearChainFlops(Views inputs, Views, const void* attrs) {
   const size_t step = static_cast<const fused::LinearChainAttrs*>(attrs)->biased ? 2 : 1;
   double products = 0;
@@ -121,6 +126,7 @@ constexpr CountedOp kProducts[] = {
     {"fused.compressed_linear", LinearFlops},
     {"fused.linear_norm", LinearFlops},
     {"fused.norm_linear", LinearFlops},
+    {"fused.squared_mat_sub", TwoLinearsFlops},
     {"fused.linear_chain", LinearChainFlops},
     {"fused.attention_block", AttentionBlockFlops},
     {"fused.feed_forward", FeedForwardFlops},
@@ -209,6 +215,11 @@ double BytesRead(std::string_view op, Views inputs, Views outputs, size_t i) {
   const auto bytes = static_cast<double>(inputs[i].bytes());
   if (std::find(std::begin(kLookups), std::end(kLookups), op) != std::end(kLookups)) {
     return std::min(bytes, BytesOf(outputs));
+  }
+  // A row of the table for each of the ids.
+  if (op == "fused.embedding_pool" && i == 1) {
+    const int64_t rows = inputs[1].dim(0);
+    if (rows > 0) return std::min(bytes, bytes / static_cast<double>(rows) * Elements(inputs[0]));
   }
   // Each row chooses one expert.
   if (op != "fused.expert_linear" || i != 1 || inputs[1].dim(0) == 0) return bytes;

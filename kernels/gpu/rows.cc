@@ -49,6 +49,13 @@ KernelStatus Norm(const RunArgs& args) {
   return QueueOf(args).Launch(p);
 }
 
+// Operand `kOffset` is the offset.
+template <size_t kOffset>
+std::string SupportsSkipNorm(const CallSignature& call) {
+  if (Operand(call.inputs, kOffset).present()) return "adds no offset to the sum";
+  return RequireFloats(call);
+}
+
 KernelStatus Embedding(const RunArgs& args) {
   if (args.outputs[0].numel() == 0) return KernelStatus::Ok();
   const EmbeddingCall call(args);
@@ -192,9 +199,11 @@ void AddRowKernels(KernelRegistry& registry) {
   registry.Add(MakeKernel("nn.rms_norm", "cuda.rms_norm",
                           Norm<nn::RmsNormAttrs, false, NormKind::kRms>, floats));
   registry.Add(MakeKernel("fused.skip_layer_norm", "cuda.skip_layer_norm",
-                          Norm<fused::SkipLayerNormAttrs, true, NormKind::kLayer>, floats));
+                          Norm<fused::SkipLayerNormAttrs, true, NormKind::kLayer>,
+                          SupportsSkipNorm<4>));
   registry.Add(MakeKernel("fused.skip_rms_norm", "cuda.skip_rms_norm",
-                          Norm<fused::SkipRmsNormAttrs, true, NormKind::kRms>, floats));
+                          Norm<fused::SkipRmsNormAttrs, true, NormKind::kRms>,
+                          SupportsSkipNorm<3>));
   registry.Add(MakeKernel("fused.embedding", "cuda.embedding", Embedding, SupportsEmbedding));
   registry.Add(MakeKernel("fused.rotary", "cuda.rotary", Rotary, floats));
   registry.Add(MakeKernel("nn.rotary_embedding", "cuda.rotary_embedding", RotaryEmbedding,

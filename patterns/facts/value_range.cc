@@ -185,7 +185,11 @@ class Ranges {
     }
     const bool is_layer = name == "skip_layer_norm";
     if (is_layer || name == "skip_rms_norm") {
-      if (result == 1) return Operand(op, 0) + Operand(op, 1);
+      if (result == 1) {
+        const ValueRange sum = Operand(op, 0) + Operand(op, 1);
+        const Value offset = op.operand_or_null(is_layer ? 4 : 3);
+        return offset ? sum + Of(offset) : sum;
+      }
       return Norm(op.operand(0), op.attr("axis").int_value(), op.operand_or_null(2),
                   is_layer ? op.operand_or_null(3) : Value());
     }

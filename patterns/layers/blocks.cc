@@ -1,7 +1,7 @@
 // Linear layers with the norm behind or before them, chains of them, and two that a gate reads, as
 // one op. The parts are as fast, so the pipelines leave this family out; `fuse{rules=blocks}`
 // applies it.
-#include "patterns/prelude.h"
+#include "patterns/layers/norm_parts.h"
 
 namespace tenon::pattern {
 namespace {

@@ -120,6 +120,25 @@ Rule LookupNorm(const char* name, bool layer, const char* file = __builtin_FILE(
       .RequireKernel();
 }
 
+// Bags of words: the sum or the mean of the rows along an axis of the ids.
+Rule EmbeddingPool(const char* name, bool mean, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  Lookup a("ids", "table");
+  Attr<I64s> axes("axes");
+  const Val rows = a.rows();
+  const Val root = mean ? ReduceMean(rows, {.axes = axes, .keepdims = kAny})
+                        : ReduceSum(rows, {.axes = axes, .keepdims = kAny});
+  return Rule(name, file, line)
+      .Summary(mean ? "the mean of looked-up rows" : "the sum of looked-up rows")
+      .Match(root)
+      .Where(a.valid() &&
+             If("the axis is one of the ids", LengthOf(axes) == 1 && Term(axes)[0] < RankOf(a.ids)))
+      .Replace(Reshape(fused::EmbeddingPool(a.ids, a.table, {.axis = Term(axes)[0], .mean = mean}),
+                       {.shape = Known(ShapeOf(root))}))
+      .Lowers(OpsOf({mean ? "ten.reduce_mean" : "ten.reduce_sum"}))
+      .RequireKernel();
+}
+
 }  // namespace
 
 RuleSet EmbeddingRules() {
@@ -131,7 +150,9 @@ RuleSet EmbeddingRules() {
           EmbeddingNorm("embedding-layer-norm", true),
           EmbeddingNorm("embedding-rms-norm", false),
           LookupNorm("lookup-layer-norm", true),
-          LookupNorm("lookup-rms-norm", false)};
+          LookupNorm("lookup-rms-norm", false),
+          EmbeddingPool("embedding-sum", false),
+          EmbeddingPool("embedding-mean", true)};
 }
 
 }  // namespace tenon::pattern

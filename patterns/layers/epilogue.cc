@@ -38,6 +38,29 @@ Rule LinearQuotient() {
       .Lowers(OpsOf({"ten.div"}));
 }
 
+// (x w)^2 - x^2 s, as factorization machines sum the products of all pairs of features, times a
+// number or not.
+Rule SquaredMatSub(const char* name, bool scaled, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  Val x("x"), w("w"), squares("squares");
+  Attr<bool> transpose("transpose");
+  Attr<float> scale("scale");
+  Val sums = fused::Linear(x, w, {}, {}, {.transpose_w = transpose});
+  Val square = Mul(x, x);
+  Val difference =
+      Sub(Mul(sums, sums), fused::Linear(square, squares, {}, {}, {.transpose_w = transpose}));
+  fused::SquaredMatSubArgs args = {.transpose_w = transpose};
+  if (scaled) args.scale = Held(DType::kF32, scale);
+  return Rule(name, file, line)
+      .Summary(scaled ? "((x w)^2 - x^2 s) * number" : "(x w)^2 - x^2 s")
+      .Benefit(scaled ? 1 : 0)  // before the difference alone
+      .Match(scaled ? Mul(difference, Splat(scale)) : difference)
+      .Where(SameShape(w, squares))
+      .Keep(square)
+      .Replace(fused::SquaredMatSub(x, w, squares, args))
+      .RequireKernel();
+}
+
 }  // namespace
 
 RuleSet EpilogueRules() {
@@ -46,6 +69,8 @@ RuleSet EpilogueRules() {
           LinearScale("linear-number-bias", true, false, true),
           LinearScale("linear-number-transposed", true, true, false),
           LinearScale("linear-number-transposed-bias", true, true, true),
+          SquaredMatSub("squared-mat-sub", false),
+          SquaredMatSub("squared-mat-sub-scaled", true),
           LinearResidual()};
 }
 

@@ -1,6 +1,6 @@
 // Moves of elements beside the op that makes or takes them, in one pass over memory. They come
 // last: moves that meet have cancelled by then, and what is left of a chain of moves is one gather.
-#include "patterns/prelude.h"
+#include "patterns/layers/norm_parts.h"
 
 namespace tenon::pattern {
 namespace {

@@ -6,6 +6,18 @@
 
 namespace tenon::pattern {
 
+namespace fused {
+// Norms of a sum without an offset.
+inline Val SkipLayerNorm(const Val& x, const Val& skip, const OptVal& scale, const OptVal& bias,
+                         const SkipLayerNormArgs& args) {
+  return SkipLayerNorm(x, skip, scale, bias, OptVal(), args);
+}
+inline Val SkipRmsNorm(const Val& x, const Val& skip, const OptVal& scale,
+                       const SkipRmsNormArgs& args) {
+  return SkipRmsNorm(x, skip, scale, OptVal(), args);
+}
+}  // namespace fused
+
 // The first of the axes.
 inline Term First(const Attr<I64s>& axes) { return Term(axes)[0]; }
 

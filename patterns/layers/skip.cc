@@ -38,6 +38,42 @@ Rule SkipRmsNorm() {
       .RequireKernel();
 }
 
+// A row of numbers that is added as well, such as the bias of a projection: to x, to the residual,
+// or to the sum of both, which is then the first summand of the norm.
+enum class OffsetOf { kX, kSkip, kSum };
+
+Rule SkipNormOffset(const char* name, bool layer, OffsetOf of, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE()) {
+  Val x("x"), skip("skip"), w("w"), b("b"), offset = Const("offset");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  const Val sum = of == OffsetOf::kSum ? Add(x, skip)
+                  : of == OffsetOf::kX ? Add(x, offset)
+                                       : Add(skip, offset);
+  const Val &first = of == OffsetOf::kSkip ? x : sum, &second = of == OffsetOf::kSum    ? offset
+                                                                : of == OffsetOf::kSkip ? sum
+                                                                                        : skip;
+  Val norm = layer
+                 ? fused::SkipLayerNorm(first, second, Maybe(w), Maybe(b),
+                                        {.axis = axis, .epsilon = epsilon})
+                 : fused::SkipRmsNorm(first, second, Maybe(w), {.axis = axis, .epsilon = epsilon});
+  Val row = Reshape(offset, {.shape = ListOf({ExtentOf(norm, -1)})});
+  Val made = layer ? fused::SkipLayerNorm(x, skip, w, b, row, {.axis = axis, .epsilon = epsilon})
+                   : fused::SkipRmsNorm(x, skip, w, row, {.axis = axis, .epsilon = epsilon});
+  return Rule(name, file, line)
+      .Summary(of == OffsetOf::kX      ? "norm((x + row) + skip) and the sum"
+               : of == OffsetOf::kSkip ? "norm(x + (skip + row)) and the sum"
+                                       : "norm((x + skip) + row) and the sum")
+      .Match({norm, norm.result(1)})
+      .Where(If("the last axis is normalized", axis == RankOf(norm) - 1) &&
+             If("the row has an element for each column", IsRow(offset, norm)) &&
+             SameShape(of == OffsetOf::kSkip ? skip : x, sum) && SameShape(x, norm) &&
+             (of == OffsetOf::kSum ? !IsConstant(skip) : Condition()))
+      .Replace({made, made.result(1)})
+      .Lowers(OpsOf({"ten.add"}))
+      .RequireKernel();
+}
+
 // group_norm(x + skip), and the sum for whoever else needs it
 Rule SkipGroupNorm() {
   Val x("x"), skip("skip"), w("w"), b("b");
@@ -114,8 +150,18 @@ Rule BatchNormAlone() {
 }  // namespace
 
 RuleSet SkipRules() {
-  return {SkipLayerNorm(),           SkipRmsNorm(),   SkipGroupNorm(), GroupNormActivation(),
-          SkipGroupNormActivation(), BatchNormAlone()};
+  return {SkipLayerNorm(),
+          SkipRmsNorm(),
+          SkipNormOffset("skip-layer-norm-offset", true, OffsetOf::kX),
+          SkipNormOffset("skip-layer-norm-offset-of-skip", true, OffsetOf::kSkip),
+          SkipNormOffset("skip-layer-norm-offset-of-sum", true, OffsetOf::kSum),
+          SkipNormOffset("skip-rms-norm-offset", false, OffsetOf::kX),
+          SkipNormOffset("skip-rms-norm-offset-of-skip", false, OffsetOf::kSkip),
+          SkipNormOffset("skip-rms-norm-offset-of-sum", false, OffsetOf::kSum),
+          SkipGroupNorm(),
+          GroupNormActivation(),
+          SkipGroupNormActivation(),
+          BatchNormAlone()};
 }
 
 }  // namespace tenon::pattern

@@ -3,6 +3,7 @@
 #ifndef TENON_PATTERNS_LAYERS_TRANSFORMER_PARTS_H_
 #define TENON_PATTERNS_LAYERS_TRANSFORMER_PARTS_H_
 
+#include "patterns/layers/norm_parts.h"
 #include "patterns/layers/transformer_attrs.h"
 
 namespace tenon::pattern {

@@ -193,6 +193,21 @@ Case ExpertLinear(Random& random) {
       {F32({rows, n})}, MakeAttrs(attrs), std::move(constant));
 }
 
+Case SquaredMatSub(Random& random) {
+  fused::SquaredMatSubAttrs attrs;
+  attrs.transpose_w = random.Chance(50);
+  attrs.scale = random.Chance(50) ? 0.5f : 1.0f;
+  Shape out = random.RandomShape(0, 2), x = out;
+  const int64_t k = random.Extent(), n = random.Extent();
+  x.push_back(k);
+  out.push_back(n);
+  const Shape w = attrs.transpose_w ? Shape{n, k} : Shape{k, n};
+  std::vector<size_t> constant;
+  if (random.Chance(80)) constant = {1, 2};
+  return Make({random.Floats(x, -1, 1), random.Floats(w, -1, 1), random.Floats(w, 0, 1)},
+              {F32(out)}, MakeAttrs(attrs), std::move(constant));
+}
+
 }  // namespace
 
 GeneratorsByOp LinearCases() {
@@ -203,6 +218,7 @@ GeneratorsByOp LinearCases() {
       {"fused.linear_chain", LinearChain},
       {"fused.linear_norm", LinearWithNorm<fused::LinearNormAttrs, true>},
       {"fused.norm_linear", LinearWithNorm<fused::NormLinearAttrs, false>},
+      {"fused.squared_mat_sub", SquaredMatSub},
       {"q.linear", QLinear},
       {"ten.matmul", MatMul},
   };

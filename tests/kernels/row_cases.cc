@@ -36,6 +36,7 @@ Generator Norm() {
     }
     inputs.push_back(random.Chance(75) ? random.Floats(row) : Tensor());
     if (kBias) inputs.push_back(random.Chance(75) ? random.Floats(row) : Tensor());
+    if (kSkip) inputs.push_back(random.Chance(50) ? random.Floats(row) : Tensor());
     std::vector<Tensor> outputs = {F32(shape)};
     if (kSkip) outputs.push_back(F32(shape));
     return Make(std::move(inputs), std::move(outputs), MakeAttrs(attrs));
@@ -128,6 +129,20 @@ Case Embedding(Random& random) {
   return Make(std::move(inputs), {F32(out), F32(out)}, MakeAttrs(attrs));
 }
 
+Case EmbeddingPool(Random& random) {
+  fused::EmbeddingPoolAttrs attrs;
+  const Shape ids = random.RandomShape(1, 3);
+  attrs.axis = random.Int(0, static_cast<int64_t>(ids.size()) - 1);
+  // The mean of nothing is NaN.
+  attrs.mean = random.Chance(50) && ids[static_cast<size_t>(attrs.axis)] > 0;
+  const int64_t rows = random.Int(1, 9), size = random.Extent();
+  Shape out = ids;
+  out.erase(out.begin() + attrs.axis);
+  out.push_back(size);
+  return Make({random.Ints(ids, -rows, rows - 1), random.Floats({rows, size})}, {F32(out)},
+              MakeAttrs(attrs));
+}
+
 template <typename Attrs>
 Generator Reduce() {
   return [](Random& random) {
@@ -196,6 +211,7 @@ Case CumSum(Random& random) {
 GeneratorsByOp RowCases() {
   return {
       {"fused.embedding", Embedding},
+      {"fused.embedding_pool", EmbeddingPool},
       {"fused.group_norm", FusedGroupNorm},
       {"fused.moved_norm", MovedNorm},
       {"fused.skip_layer_norm", Norm<fused::SkipLayerNormAttrs, true, true>()},

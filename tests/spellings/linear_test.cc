@@ -30,6 +30,18 @@ const Spelling kLinear[] = {
     {"MatMulMinusBias", "fused.linear",
      [](Graph& g) { g.Out(g.Sub(MatMul(g, X(g), W(g)), g.Param({kF}))); }},
     {"MatMulNumber", "fused.linear", [](Graph& g) { g.Out(g.Add(MatMul(g, X(g), W(g)), 0.25)); }},
+    {"SquaredMatSub", "fused.squared_mat_sub",
+     [](Graph& g) {
+       V x = Rows(g), v = W(g), sums = MatMul(g, x, v);
+       V squares = MatMul(g, g.Mul(x, x), g.Mul(v, v));
+       g.Out(g.Mul(g.Sub(g.Mul(sums, sums), squares), 0.5));
+     }},
+    {"SquaredMatSubByPowers", "fused.squared_mat_sub",
+     [](Graph& g) {
+       V x = Rows(g), v = W(g);
+       V squares = MatMul(g, g.Pow(x, 2), g.Pow(v, 2));
+       g.Out(g.Sub(g.Pow(MatMul(g, x, v), 2), squares));
+     }},
     {"MatMulTwoBiases", "fused.linear",
      [](Graph& g) { g.Out(g.Add(g.Add(MatMul(g, X(g), W(g)), g.Param({kF})), g.Param({kF}))); }},
     {"MatMulTransposedWeights", "fused.linear",
@@ -264,6 +276,16 @@ const Spelling kSkips[] = {
        g.Out(y);
        g.Out(sum);
      }},
+    {"BiasAndResidualNorm", "fused.skip_layer_norm",
+     [](Graph& g) { g.Out(LayerNorm(g, g.Add(g.Add(X(g), g.Param({kH})), X(g)))); }},
+    {"ResidualAndBiasNorm", "fused.skip_layer_norm",
+     [](Graph& g) {
+       V sum = g.Add(g.Add(X(g), X(g)), g.Param({1, 1, kH}));
+       g.Out(LayerNorm(g, sum));
+       g.Out(sum);
+     }},
+    {"BiasOnResidualRmsNorm", "fused.skip_rms_norm",
+     [](Graph& g) { g.Out(RmsNorm(g, g.Add(X(g), g.Add(X(g), g.Param({kH}))))); }},
     {"BiasThenNorm", "fused.skip_layer_norm",
      [](Graph& g) { g.Out(LayerNorm(g, g.Add(X(g), g.Param({kH})))); }},
     {"BroadcastSkip", "fused.skip_layer_norm",
@@ -343,7 +365,13 @@ const Spelling kEmbeddings[] = {
        g.Out(LayerNorm(g, sum));
        g.Out(sum);
      }},
+    {"BagOfWords", "fused.embedding_pool",
+     [](Graph& g) { g.Out(g.Reduce("ReduceSum", Words(g), {-2}, 3, false)); }},
+    {"MeanOfWords", "fused.embedding_pool ten.reshape",
+     [](Graph& g) { g.Out(g.Reduce("ReduceMean", Words(g), {-2}, 3)); }},
     // Near misses.
+    {"SumOfColumns", "ten.gather ten.reduce_sum",
+     [](Graph& g) { g.Out(g.Reduce("ReduceSum", Words(g), {-1}, 3)); }},
     {"GatherOfColumns", "!fused.embedding",
      [](Graph& g) {
        V x = g.Op("Gather", {g.Param({kH, kH}), g.Ids({B(), kH}, kH)}, {{"axis", int64_t{1}}});

@@ -175,11 +175,12 @@ class LayerParts {
     const int64_t axis = product.type().rank() - 1;
     if (norm == "layer") {
       return AddAll<fused::SkipLayerNormOp>(
-          product, residual, scale, bias,
+          product, residual, scale, bias, Value(),
           fused::SkipLayerNormOp::Attrs{.axis = axis, .epsilon = epsilon});
     }
     return AddAll<fused::SkipRmsNormOp>(
-        product, residual, scale, fused::SkipRmsNormOp::Attrs{.axis = axis, .epsilon = epsilon});
+        product, residual, scale, Value(),
+        fused::SkipRmsNormOp::Attrs{.axis = axis, .epsilon = epsilon});
   }
 
   MaybeValue NormOf(std::string_view norm, float epsilon, Value rows, Value scale, Value bias) {

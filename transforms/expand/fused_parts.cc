@@ -40,6 +40,13 @@ class FusedParts {
         return LinearChain(fused::LinearChainOp(&op()));
       case fused::MovedNormOp::kId:
         return MovedNorm(fused::MovedNormOp(&op()));
+      case fused::SkipLayerNormOp::kId:
+      case fused::SkipRmsNormOp::kId:
+        return SkipNormWithoutOffset();
+      case fused::EmbeddingPoolOp::kId:
+        return EmbeddingPool(fused::EmbeddingPoolOp(&op()));
+      case fused::SquaredMatSubOp::kId:
+        return SquaredMatSub(fused::SquaredMatSubOp(&op()));
       case fused::AddTransposeOp::kId:
         return AddTranspose(fused::AddTransposeOp(&op()));
       case fused::TransposeConcatOp::kId:
@@ -80,11 +87,12 @@ class FusedParts {
         return PartsOfRotary(f_);
       case fused::SkipLayerNormOp::kId: {
         const fused::SkipLayerNormOp norm(&op());
-        return SkipNorm("layer", norm.axis(), norm.epsilon(), norm.scale(), norm.bias());
+        return SkipNorm("layer", norm.axis(), norm.epsilon(), norm.scale(), norm.bias(),
+                        norm.offset());
       }
       case fused::SkipRmsNormOp::kId: {
         const fused::SkipRmsNormOp norm(&op());
-        return SkipNorm("rms", norm.axis(), norm.epsilon(), norm.scale(), Value());
+        return SkipNorm("rms", norm.axis(), norm.epsilon(), norm.scale(), Value(), norm.offset());
       }
       case fused::GatedOp::kId:
         return Gated(fused::GatedOp(&op()));
@@ -137,6 +145,51 @@ class FusedParts {
               : Linear(op, x, parameters[i], bias, residual);
     }
     return {x};
+  }
+
+  // CUDA has a kernel for a norm of the sum of two. Other norms stay.
+  Values SkipNormWithoutOffset() {
+    if (expansion_ == FusedExpansion::kAll) return PartsOfSingle();
+    if (op().id() == fused::SkipLayerNormOp::kId) {
+      const fused::SkipLayerNormOp norm(&op());
+      if (!norm.offset()) return {};
+      return ResultsOf<fused::SkipLayerNormOp>(f_.Add(norm.x(), norm.offset()), norm.skip(),
+                                               norm.scale(), norm.bias(), Value(), norm.attrs());
+    }
+    const fused::SkipRmsNormOp norm(&op());
+    if (!norm.offset()) return {};
+    return ResultsOf<fused::SkipRmsNormOp>(f_.Add(norm.x(), norm.offset()), norm.skip(),
+                                           norm.scale(), Value(), norm.attrs());
+  }
+  // Makes an operation of two results.
+  template <typename Op, typename... Args>
+  Values ResultsOf(const Args&... args) {
+    const Value first = f_.Make<Op>(args...);
+    if (!f_.ok()) return {};
+    return {first, first.defining_op()->result(1)};
+  }
+
+  Values EmbeddingPool(const fused::EmbeddingPoolOp& op) {
+    const Value rows =
+        f_.Make<ten::GatherOp>(op.table(), op.ids(), ten::GatherOp::Attrs{.axis = 0});
+    const std::vector<int64_t> axes = {op.axis()};
+    return {op.mean() ? f_.Make<ten::ReduceMeanOp>(
+                            rows, ten::ReduceMeanOp::Attrs{.axes = axes, .keepdims = false})
+                      : f_.Make<ten::ReduceSumOp>(
+                            rows, ten::ReduceSumOp::Attrs{.axes = axes, .keepdims = false})};
+  }
+
+  Values SquaredMatSub(const fused::SquaredMatSubOp& op) {
+    const auto attrs = op.attrs();
+    const auto product = [&](Value x, Value w) {
+      return f_.Make<fused::LinearOp>(x, w, Value(), Value(),
+                                      fused::LinearOp::Attrs{.transpose_w = attrs.transpose_w});
+    };
+    const Value sums = product(op.x(), op.w());
+    const Value difference =
+        f_.Sub(f_.Mul(sums, sums), product(f_.Mul(op.x(), op.x()), op.squares()));
+    if (!f_.ok() || attrs.scale == 1.0f) return {difference};
+    return {f_.Mul(difference, f_.Scalar(op.x().type().dtype(), attrs.scale))};
   }
 
   Values MovedNorm(const fused::MovedNormOp& op) {
@@ -247,8 +300,10 @@ class FusedParts {
     return {f_.Activated(y, attrs.activation, attrs.alpha, attrs.beta)};
   }
 
-  Values SkipNorm(std::string_view norm, int64_t axis, float epsilon, Value scale, Value bias) {
-    const Value sum = f_.Add(op().operand(0), op().operand(1));
+  Values SkipNorm(std::string_view norm, int64_t axis, float epsilon, Value scale, Value bias,
+                  Value offset) {
+    const Value x = offset ? f_.Add(op().operand(0), offset) : op().operand(0);
+    const Value sum = f_.Add(x, op().operand(1));
     return {f_.Norm(norm, axis, epsilon, sum, scale, bias), sum};
   }
 

@@ -52,6 +52,9 @@ DimExpr MatmulFlops(const Operation& op) {
 
 DimExpr LinearFlops(const Operation& op) { return Results(op) * Extent(op, TypeOf(op, 0), -1) * 2; }
 
+// Two products of one size.
+DimExpr TwoLinearsFlops(const Operation& op) { return LinearFlops(op) * 2; }
+
 // Rows [..., C] times the matrices that these operand groups are.
 DimExpr MatricesFlops(const Operation& op, std::initializer_list<unsigned> groups) {
   DimExpr elements = DimExpr::Constant(op.context(), 0);
@@ -165,6 +168,7 @@ constexpr CountedOp kCounted[] = {
     {"fused.compressed_linear", LinearFlops},
     {"fused.linear_norm", LinearFlops},
     {"fused.norm_linear", LinearFlops},
+    {"fused.squared_mat_sub", TwoLinearsFlops},
     {"fused.expert_linear", LinearFlops},
     {"q.linear", LinearFlops},
     {"fused.linear_chain", LinearChainFlops},

@@ -26,13 +26,17 @@ bool IsRow(Value row, Type x) {
 
 // Norms of a sum; results are the norm and the sum.
 bool OrtSkipNorm(Lowering& l, std::string_view node, int64_t axis, float epsilon, Value scale,
-                 Value bias) {
+                 Value bias, Value offset, bool has_bias) {
   const Value x = l.operand(0), skip = l.operand(1);
   if (!IsF32(x) || !SameExtents(x.type(), skip.type()) || x.type().rank() != 3 || axis != 2 ||
-      !IsRow(scale, x.type()) || (bias && !IsRow(bias, x.type()))) {
+      !IsRow(scale, x.type()) || (bias && !IsRow(bias, x.type())) ||
+      (offset && !IsRow(offset, x.type()))) {
     return false;
   }
-  Operation* made = l.Nodes(node, {x, skip, scale, bias}, {{"epsilon", l.Float(epsilon)}}, 4);
+  std::vector<Value> inputs = {x, skip, scale};
+  if (has_bias) inputs.push_back(bias);
+  inputs.push_back(offset);
+  Operation* made = l.Nodes(node, std::move(inputs), {{"epsilon", l.Float(epsilon)}}, 4);
   if (made == nullptr) return true;
   const Value results[] = {made->result(0), made->result(3)};
   l.Done(results);
@@ -90,12 +94,12 @@ bool LowerMicrosoft(Lowering& l) {
     case fused::SkipLayerNormOp::kId: {
       const fused::SkipLayerNormOp norm(&op);
       return OrtSkipNorm(l, "com.microsoft.SkipLayerNormalization", norm.axis(), norm.epsilon(),
-                         norm.scale(), norm.bias());
+                         norm.scale(), norm.bias(), norm.offset(), true);
     }
     case fused::SkipRmsNormOp::kId: {
       const fused::SkipRmsNormOp norm(&op);
       return OrtSkipNorm(l, "com.microsoft.SkipSimplifiedLayerNormalization", norm.axis(),
-                         norm.epsilon(), norm.scale(), Value());
+                         norm.epsilon(), norm.scale(), Value(), norm.offset(), false);
     }
     case nn::GeluOp::kId:
       return OrtGelu(l, nn::GeluOp(&op).approximate());

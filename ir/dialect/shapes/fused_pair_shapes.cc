@@ -34,6 +34,37 @@ absl::Status InferNormLinear(const InferContext& c, ResultTypes& results) {
   return CheckNormFactors(c, 4, LastOf(c, c.operand(0)));
 }
 
+absl::Status InferEmbeddingPool(const InferContext& c, ResultTypes& results) {
+  const Type ids = c.operand(0), table = c.operand(1);
+  TENON_RETURN_IF_ERROR(CheckRank(c, "table", table, 2));
+  if (!ids.is_tensor()) return SetResult(results, Type::Unranked(c.context, table.dtype()));
+  TENON_ASSIGN_OR_RETURN(const int64_t axis, InferAxis(c, "axis", ids.rank()));
+  DimVector dims(ids.dims().begin(), ids.dims().end());
+  dims.erase(dims.begin() + axis);
+  dims.push_back(LastOf(c, table));
+  return SetTensor(c, results, table.dtype(), dims);
+}
+
+absl::Status InferSquaredMatSub(const InferContext& c, ResultTypes& results) {
+  const Type x = c.operand(0), matrices[] = {c.operand(1), c.operand(2)};
+  for (const Type matrix : matrices) TENON_RETURN_IF_ERROR(CheckRank(c, "a matrix", matrix, 2));
+  if (!x.is_tensor()) return SetResult(results, x);
+  if (x.rank() < 1) return c.Error("x must be of rank 1 or more, not 0");
+  const bool transposed = InferBool(c, "transpose_w");
+  DimExpr depth = x.dim(-1), columns = DimExpr::Unknown(c.context);
+  for (const Type matrix : matrices) {
+    if (!matrix.is_tensor()) continue;
+    TENON_ASSIGN_OR_RETURN(depth,
+                           MergeEqual(c, depth, matrix.dim(transposed ? 1 : 0),
+                                      "the number of columns that x has and a matrix takes"));
+    TENON_ASSIGN_OR_RETURN(columns, MergeEqual(c, columns, matrix.dim(transposed ? 0 : 1),
+                                               "the number of columns of the matrices"));
+  }
+  DimVector dims(x.dims().begin(), x.dims().end());
+  dims.back() = columns;
+  return SetTensor(c, results, x.dtype(), dims);
+}
+
 absl::Status InferLinearChain(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0);
   const Type residual = c.operand(1);

@@ -321,9 +321,9 @@ absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results) {
   TENON_RETURN_IF_ERROR(BroadcastInto(c, dims, skip.dims()));
   TENON_RETURN_IF_ERROR(InferAxis(c, "axis", static_cast<int64_t>(dims.size())).status());
   TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "scale", c.operand(2), dims));
-  if (c.segments.size() > 3) {
-    TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "bias", c.operand(3), dims));
-  }
+  const int offset = static_cast<int>(c.segments.size()) - 1;  // behind a bias, if the op has one
+  if (offset > 3) TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "bias", c.operand(3), dims));
+  TENON_RETURN_IF_ERROR(CheckBroadcastsTo(c, "offset", c.operand(offset), dims));
   results.insert(results.end(), 2, Type::Tensor(c.context, x.dtype(), dims));
   return absl::OkStatus();
 }

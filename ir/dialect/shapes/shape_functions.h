@@ -187,6 +187,10 @@ absl::Status InferGated(const InferContext& c, ResultTypes& results);
 absl::Status InferEmbedding(const InferContext& c, ResultTypes& results);
 // fused.group: one result per value that `body` yields, of the broadcast shape of all operands.
 absl::Status InferGroup(const InferContext& c, ResultTypes& results);
+// fused.embedding_pool: `ids` without the axis, and the row size.
+absl::Status InferEmbeddingPool(const InferContext& c, ResultTypes& results);
+// fused.squared_mat_sub: as fused.linear, with two matrices of one shape.
+absl::Status InferSquaredMatSub(const InferContext& c, ResultTypes& results);
 // fused.skip_layer_norm, fused.skip_rms_norm: two results, broadcast of `x` and `skip`.
 absl::Status InferSkipNorm(const InferContext& c, ResultTypes& results);
 // fused.linear_norm: as fused.linear, then the sum before the norm, of the same type.

@@ -1,4 +1,4 @@
-// Normalisations of floats whose scale and bias cover exactly the normalised axes.
+// Normalisations of floats whose scale, bias and offset cover exactly the normalised axes.
 #include <algorithm>
 #include <cmath>
 
@@ -60,6 +60,7 @@ KernelStatus Norm(const RunArgs& args) {
   const int64_t run = outer.back();
   const float *x = data(0), *skip = kSkip ? data(1) : nullptr;
   const float *scale = data(kSkip ? 2 : 1), *bias = kMean ? data(kSkip ? 3 : 2) : nullptr;
+  const float* offset = kSkip ? data(kMean ? 4 : 3) : nullptr;
   float* sum = kSkip && cpu::Present(args.outputs, 1) ? args.outputs[1].as<float>() : nullptr;
   const cpu::VectorOps& ops = cpu::GetVectorOps();
   (*args.device->parallel)(rows, cpu::RowGrain(n, 4), [&](int64_t begin, int64_t end) {
@@ -71,6 +72,7 @@ KernelStatus Norm(const RunArgs& args) {
                 .x_step = steps[0].back(),
                 .skip = skip == nullptr ? nullptr : skip + walk[1],
                 .skip_step = steps[1].back(),
+                .offset = offset,
                 .scale = scale,
                 .bias = bias,
                 .sum = sum == nullptr ? nullptr : sum + r * n,

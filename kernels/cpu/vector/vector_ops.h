@@ -51,16 +51,17 @@ inline constexpr int kNumBinaryOps = 6;  // values of BinaryOp
 // The operands of a binary loop: vectors (V) or one scalar (S).
 enum class BinaryForm : uint8_t { kVV, kVS, kSV };
 
-// A norm of rows of n elements: sum = x (+ skip); out = (sum [- mean]) / sqrt(mean of squares +
-// epsilon) [* scale] [+ bias]. Null operands are absent. Rows of sum and out are adjacent, those of
-// x and skip are `x_step` and `skip_step` elements apart. `sum` may be x or skip; `out` may be any
-// of them.
+// A norm of rows of n elements: sum = x (+ offset) (+ skip), with an offset only beside a skip; out
+// = (sum [- mean]) / sqrt(mean of squares + epsilon) [* scale] [+ bias]. Null operands are absent.
+// Rows of sum and out are adjacent, those of x and skip are `x_step` and `skip_step` elements
+// apart. `sum` may be x or skip; `out` may be any of them.
 struct NormRows {
   int64_t rows = 1;
   const float* x = nullptr;
   int64_t x_step = 0;
   const float* skip = nullptr;
   int64_t skip_step = 0;
+  const float* offset = nullptr;
   const float* scale = nullptr;
   const float* bias = nullptr;
   float* sum = nullptr;

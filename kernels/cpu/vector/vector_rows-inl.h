@@ -132,13 +132,17 @@ inline void LogSoftmax(const float* x, float* y, int64_t n) {
   }
 }
 
-// sum = x + skip; returns the total.
-HWY_INLINE float AddRows(const float* x, const float* skip, float* sum, int64_t n) {
+// sum = x + skip, or x + offset + skip; returns the total.
+template <bool kOffset>
+HWY_INLINE float AddRows(const float* x, const float* skip, const float* offset, float* sum,
+                         int64_t n) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   V s0 = hn::Zero(d), s1 = s0;
   const auto step = [&](int64_t i) {
-    const V s = hn::Add(hn::LoadU(d, x + i), hn::LoadU(d, skip + i));
+    V first = hn::LoadU(d, x + i);
+    if constexpr (kOffset) first = hn::Add(first, hn::LoadU(d, offset + i));
+    const V s = hn::Add(first, hn::LoadU(d, skip + i));
     hn::StoreU(s, d, sum + i);
     return s;
   };
@@ -149,7 +153,9 @@ HWY_INLINE float AddRows(const float* x, const float* skip, float* sum, int64_t 
   }
   for (; i + lanes <= n; i += lanes) s0 = hn::Add(s0, step(i));
   if (i < n) {
-    const V s = hn::Add(LoadPart(x + i, n - i), LoadPart(skip + i, n - i));
+    V first = LoadPart(x + i, n - i);
+    if constexpr (kOffset) first = hn::Add(first, LoadPart(offset + i, n - i));
+    const V s = hn::Add(first, LoadPart(skip + i, n - i));
     StorePart(s, sum + i, n - i);
     s1 = hn::Add(s1, s);
   }
@@ -221,7 +227,9 @@ inline void NormEach(const NormRows& rows) {
     float total = 0;
     if (rows.skip != nullptr) {
       float* sum = rows.sum != nullptr ? rows.sum + r * n : out;
-      total = AddRows(x, rows.skip + r * rows.skip_step, sum, n);
+      const float* skip = rows.skip + r * rows.skip_step;
+      total = rows.offset != nullptr ? AddRows<true>(x, skip, rows.offset, sum, n)
+                                     : AddRows<false>(x, skip, nullptr, sum, n);
       x = sum;
     } else if (kMean) {
       total = Sum(x, n);

@@ -11,8 +11,8 @@ namespace tenon::kernels {
 namespace {
 
 struct NormCall {
-  TensorView x, skip, scale, bias;  // skip, scale and bias may be absent
-  TensorView out, sum;              // sum may be absent
+  TensorView x, skip, scale, bias, offset;  // all but x may be absent
+  TensorView out, sum;                      // sum may be absent
   int64_t axis = 0;
   double epsilon = 0;
   bool subtract_mean = false;
@@ -34,15 +34,17 @@ KernelStatus Normalize(const NormCall& call) {
   if (call.out.numel() == 0) return KernelStatus::Ok();
   const int64_t axis = NormalizeAxis(call.axis, static_cast<int64_t>(shape.size()));
   const int64_t n = Product(shape.subspan(axis)), rows = Product(shape.first(axis));
-  StridedWalk<4> walk(shape, {StridesOf(call.x, shape), StridesOf(call.skip, shape),
-                              StridesOf(call.scale, shape), StridesOf(call.bias, shape)});
+  StridedWalk<5> walk(
+      shape, {StridesOf(call.x, shape), StridesOf(call.skip, shape), StridesOf(call.scale, shape),
+              StridesOf(call.bias, shape), StridesOf(call.offset, shape)});
   T* out = call.out.as<T>();
   for (int64_t row = 0; row < rows; ++row, out += n) {
     // Pass 1 leaves the (summed) input in out; pass 2 reads it, so that no other memory is needed.
-    StridedWalk<4> again = walk;
+    StridedWalk<5> again = walk;
     double total = 0, squares = 0;
     for (int64_t i = 0; i < n; ++i, walk.Next()) {
       C v = static_cast<C>(call.x.as<T>()[walk[0]]);
+      if (call.offset.present()) v += static_cast<C>(call.offset.as<T>()[walk[4]]);
       if (call.skip.present()) v += static_cast<C>(call.skip.as<T>()[walk[1]]);
       out[i] = static_cast<T>(v);
       if (call.sum.present()) call.sum.as<T>()[row * n + i] = out[i];
@@ -73,6 +75,7 @@ KernelStatus Norm(const RunArgs& args) {
       .skip = kSkip ? args.inputs[1] : TensorView{},
       .scale = Get(args.inputs, scale_at),
       .bias = kMean ? Get(args.inputs, scale_at + 1) : TensorView{},
+      .offset = kSkip ? Get(args.inputs, kMean ? 4 : 3) : TensorView{},
       .out = args.outputs[0],
       .sum = kSkip ? Get(args.outputs, 1) : TensorView{},
       .axis = attrs.axis,
