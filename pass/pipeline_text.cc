@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-constexpr int kMaxNesting = 64;
+constexpr int kMaxPipelineNesting = 64;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool IsNameChar(char c) {
@@ -81,8 +81,8 @@ class Parser {
         if (!Take('}')) return Error(open, "'{' is never closed (expected '}')");
         SkipSpace();
       } else if (Take('(')) {
-        if (depth == kMaxNesting)
-          return Error(open, fmt::format("nested more than {} deep", kMaxNesting));
+        if (depth == kMaxPipelineNesting)
+          return Error(open, fmt::format("nested more than {} deep", kMaxPipelineNesting));
         element.children.emplace();
         SkipSpace();
         if (!Peek(')')) TENON_RETURN_IF_ERROR(ParseList(*element.children, depth + 1));

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kProgram[] = R"ir(
+constexpr char kParameterProgram[] = R"ir(
 core.parameter() <{sym_name = "scale", type = f32, value = dense<[1.0, 2.0]> : tensor<2xf32>}> : () -> ()
 core.parameter() <{sym_name = "open", type = f32}> : () -> ()
 func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
@@ -56,7 +56,7 @@ class ParametersTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-std::vector<float> Run(Model model, int level) {
+std::vector<float> Outputs(Model model, int level) {
   OptimizeOptions options;
   options.level = level;
   EXPECT_TRUE(Optimize(model, options).ok());
@@ -66,7 +66,7 @@ std::vector<float> Run(Model model, int level) {
   const std::vector<float> x = {10, 20};
   const int64_t shape[] = {2};
   const Tensor input = Tensor::Copy(DType::kF32, shape, x.data());
-  const absl::StatusOr<std::vector<Tensor>> result = program->Run({input});
+  const absl::StatusOr<std::vector<Tensor>> result = program->Run(std::vector<Tensor>{input});
   EXPECT_TRUE(result.ok()) << result.status();
   if (!result.ok()) return {};
   const auto* values = static_cast<const float*>((*result)[0].data());
@@ -77,22 +77,22 @@ TEST_F(ParametersTest, FilesGiveValues) {
   const std::string path = Path("p.safetensors");
   ASSERT_TRUE(
       WriteSafeTensors(path, std::vector<SafeTensor>{Floats("open", {2}, {0.5f, 0.25f})}).ok());
-  absl::StatusOr<Model> model = LoadFromBytes(kProgram, "p.mlir", {.parameter_files = {path}});
+  absl::StatusOr<Model> model = LoadFromBytes(kParameterProgram, "p.mlir", {.parameter_files = {path}});
   ASSERT_TRUE(model.ok()) << model.status();
   for (int level : {0, 1, 2, 3})
-    EXPECT_THAT(Run(model->Clone(), level), ::testing::ElementsAre(10.5f, 40.25f)) << level;
+    EXPECT_THAT(Outputs(model->Clone(), level), ::testing::ElementsAre(10.5f, 40.25f)) << level;
   // The latter file counts.
   const std::string other = Path("q.safetensors");
   ASSERT_TRUE(WriteSafeTensors(other, std::vector<SafeTensor>{Floats("open", {2}, {1, 1}),
                                                               Floats("scale", {2}, {3, 3})})
                   .ok());
-  model = LoadFromBytes(kProgram, "p.mlir", {.parameter_files = {path, other}});
+  model = LoadFromBytes(kParameterProgram, "p.mlir", {.parameter_files = {path, other}});
   ASSERT_TRUE(model.ok()) << model.status();
-  EXPECT_THAT(Run(*std::move(model), 2), ::testing::ElementsAre(31.f, 61.f));
+  EXPECT_THAT(Outputs(*std::move(model), 2), ::testing::ElementsAre(31.f, 61.f));
 }
 
 TEST_F(ParametersTest, WithoutAValueTheRunNamesIt) {
-  absl::StatusOr<Model> model = LoadFromBytes(kProgram, "p.mlir");
+  absl::StatusOr<Model> model = LoadFromBytes(kParameterProgram, "p.mlir");
   ASSERT_TRUE(model.ok());
   ASSERT_TRUE(Optimize(*model).ok());
   const absl::StatusOr<Program> program = Compile(*std::move(model));
@@ -105,7 +105,7 @@ TEST_F(ParametersTest, WhatDoesNotFit) {
   const auto load = [&](const SafeTensor& tensor) {
     EXPECT_TRUE(WriteSafeTensors(path, {&tensor, 1}).ok());
     return std::string(
-        LoadFromBytes(kProgram, "p.mlir", {.parameter_files = {path}}).status().message());
+        LoadFromBytes(kParameterProgram, "p.mlir", {.parameter_files = {path}}).status().message());
   };
   EXPECT_THAT(load(Floats("opne", {2}, {1, 2})),
               HasSubstr("tensor 'opne' is the value of no parameter and no named constant of the "
@@ -114,12 +114,12 @@ TEST_F(ParametersTest, WhatDoesNotFit) {
               HasSubstr("tensor 'open' is a tensor<3xf32> (the program has a tensor<2xf32> of that "
                         "name)"));
   const absl::Status missing =
-      LoadFromBytes(kProgram, "p.mlir", {.parameter_files = {Path("nowhere")}}).status();
+      LoadFromBytes(kParameterProgram, "p.mlir", {.parameter_files = {Path("nowhere")}}).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(ParametersTest, SavedOnesComeBack) {
-  const absl::StatusOr<Model> model = LoadFromBytes(kProgram, "p.mlir");
+  const absl::StatusOr<Model> model = LoadFromBytes(kParameterProgram, "p.mlir");
   ASSERT_TRUE(model.ok());
   const std::string before = Print(*model->module());
   const std::string path = Path("p.safetensors");
@@ -141,8 +141,11 @@ TEST_F(ParametersTest, EveryTypeOfTheFormat) {
     const SafeTensor tensor{
         std::string(1, static_cast<char>('a' + i)), dtype, {2, 3}, Blob::Copy(bytes)};
     const absl::Status alone = WriteSafeTensors(Path("one"), {&tensor, 1});
-    if (alone.ok()) tensors.push_back(tensor);
-    if (!alone.ok()) EXPECT_EQ(alone.code(), absl::StatusCode::kUnimplemented) << i;
+    if (alone.ok()) {
+      tensors.push_back(tensor);
+    } else {
+      EXPECT_EQ(alone.code(), absl::StatusCode::kUnimplemented) << i;
+    }
   }
   EXPECT_EQ(tensors.size(), 16u);
   tensors.push_back({"scalar", DType::kI64, {}, Blob::Copy(std::vector<std::byte>(8))});
