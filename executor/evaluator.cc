@@ -47,6 +47,19 @@ bool IsLarge(Attribute elements) {
   return IsLargeElements(elements) && StoredBytes(elements) >= LargeConstant::kBytes;
 }
 
+// An operand of a kernel, which never writes to it. Small contents are read where the attribute has
+// them: they stay as long as the context.
+absl::StatusOr<Tensor> OperandOf(Attribute elements) {
+  const Type type = elements.type();
+  if (IsLargeElements(elements) || (elements.is_splat() && type.num_elements() != 1))
+    return Tensor::FromAttribute(elements, IsLarge(elements));
+  std::vector<int64_t> shape;
+  shape.reserve(type.dims().size());
+  for (const DimExpr dim : type.dims()) shape.push_back(dim.constant());
+  void* data = const_cast<std::byte*>(elements.raw_bytes().data());
+  return Tensor::Borrow(type.dtype(), shape, data, nullptr);
+}
+
 // Null: not all operands are large. Whoever packs the result reads their bytes.
 Attribute JoinLarge(Context& context, std::span<const Attribute> operands,
                     const ResultShape& result, int64_t axis) {
@@ -96,7 +109,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
       return absl::InvalidArgumentError(
           fmt::format("an operand of {} is not constant", info.name()));
     }
-    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), Tensor::FromAttribute(operand, IsLarge(operand)));
+    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), OperandOf(operand));
   }
   for (const Tensor& input : inputs) operand_views.push_back(input.view());
   const SymbolLookup lookup =
@@ -198,6 +211,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
     if (IsLarge(operand)) operand.blob()->DropPages();
   }
   std::vector<Attribute> attributes;
+  attributes.reserve(results.size());
   for (const Tensor& result : results) attributes.push_back(ToElements(context, result));
   return attributes;
 }

@@ -247,7 +247,7 @@ class Checker {
       return true;
     }
     absl::StatusOr<PlainResults> exact = *before;
-    if (IsFloat(dtype)) {
+    if (IsFloat(dtype) && dtype != DType::kF64) {
       // There is none of a rule with an element type of its own, as that of a conversion.
       std::optional<Instance> precise = plan.Build(DType::kF64);
       if (precise) exact = EvaluatePlain(*precise, evaluator_);

@@ -88,9 +88,10 @@ std::vector<double> Spread(const Instance& program, const Instance& source, cons
     for (size_t r = 0; r < spread.size(); ++r) {
       const Attribute was = exact.results[r];
       const bool same = run.ok() && run->results[r].type() == was.type();
-      for (int64_t i = 0; i < was.type().num_elements(); ++i) {
-        const double before = was.ElementAsDouble(i);
-        const double now = same ? run->results[r].ElementAsDouble(i) : std::nan("");
+      const ElementReader befores(was), nows(same ? run->results[r] : was);
+      for (int64_t i = 0, end = was.type().num_elements(); i < end; ++i) {
+        const double before = befores[i];
+        const double now = same ? nows[i] : std::nan("");
         if (before == now || (same && std::isnan(before) && std::isnan(now))) continue;
         const bool counts = IsFloat(was.type().dtype()) && std::isfinite(before - now);
         spread[r] = std::max(
@@ -160,25 +161,28 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
       outcome.wrong =
           fmt::format("the result cannot be evaluated ({})", std::string(after.status().message()));
     } else {
-      absl::StatusOr<Run> exact =
-          precise ? Evaluate(precise->function, ArgumentsOf(*precise), evaluator_)
-                  : absl::StatusOr<Run>(*before);
-      if (!exact.ok()) continue;
-      if (unproven && GivesUp(*before, *exact, *after)) continue;
+      std::optional<Run> better;
+      if (precise) {
+        absl::StatusOr<Run> run = Evaluate(precise->function, ArgumentsOf(*precise), evaluator_);
+        if (!run.ok()) continue;
+        better = *std::move(run);
+      }
+      const Run& exact = better ? *better : *before;
+      if (unproven && GivesUp(*before, exact, *after)) continue;
       // The constants stay those of the first run.
       if (!judged_constants) outcome.wrong = BadConstant(rule_, *before, *after);
       judged_constants = true;
-      const bool headroom = HasHeadroom(*before, *exact, mode, has_better);
+      const bool headroom = HasHeadroom(*before, exact, mode, has_better);
       if (outcome.wrong.empty() && (mode == EdgeMode::kFine || mode == EdgeMode::kBetween)) {
         const auto spread = [&] {
-          return Spread(precise ? *precise : *source, *source, *exact, evaluator_, random_);
+          return Spread(precise ? *precise : *source, *source, exact, evaluator_, random_);
         };
         const bool judged = headroom && (mode == EdgeMode::kBetween || has_better);
         if (judged)
-          outcome.wrong = CompareByBound(*before, *exact, *after,
+          outcome.wrong = CompareByBound(*before, exact, *after,
                                          mode == EdgeMode::kFine ? 0 : 1.0 / 16, spread);
       } else if (outcome.wrong.empty()) {
-        outcome.wrong = CompareEdges(*before, *exact, *after, headroom);
+        outcome.wrong = CompareEdges(*before, exact, *after, headroom);
       }
     }
     if (outcome.wrong.empty()) continue;

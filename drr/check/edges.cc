@@ -135,10 +135,10 @@ bool ReadsFinite(const RunStep& step, const Attribute& result, int64_t i) {
   const auto is_finite = [&](const Attribute& operand) {
     if (!IsFloat(operand.type().dtype())) return true;
     const int64_t size = operand.type().num_elements();
-    if (by_element && size == result.type().num_elements())
-      return std::isfinite(operand.ElementAsDouble(i));
+    const ElementReader elements(operand);
+    if (by_element && size == result.type().num_elements()) return std::isfinite(elements[i]);
     for (int64_t k = 0; k < size; ++k)
-      if (!std::isfinite(operand.ElementAsDouble(k))) return false;
+      if (!std::isfinite(elements[k])) return false;
     return true;
   };
   return std::all_of(step.operands.begin(), step.operands.end(), is_finite);
@@ -313,17 +313,18 @@ std::string CompareByBound(const Run& before, const Run& exact, const Run& after
     if (want.type() != got.type()) return fmt::format("result {} has another type", r);
     const DType dtype = want.type().dtype();
     const bool is_float = IsFloat(dtype);
+    const ElementReader wants(want), reals(real), gots(got);
+    const int64_t size = want.type().num_elements();
     double own = 0, largest = 0;
-    for (int64_t i = 0; is_float && i < want.type().num_elements(); ++i) {
-      const double e = real.ElementAsDouble(i), b = want.ElementAsDouble(i);
+    for (int64_t i = 0; is_float && i < size; ++i) {
+      const double e = reals[i], b = wants[i];
       if (!std::isfinite(e) || !std::isfinite(b)) continue;
       own = std::max(own, std::abs(b - e));
       largest = std::max(largest, std::abs(e));
     }
-    for (int64_t i = 0; i < want.type().num_elements(); ++i) {
+    for (int64_t i = 0; i < size; ++i) {
       if (!is_float && (SameInteger(want, got, i) || !SameInteger(want, real, i))) continue;
-      const double b = want.ElementAsDouble(i), e = real.ElementAsDouble(i),
-                   a = got.ElementAsDouble(i);
+      const double b = wants[i], e = reals[i], a = gots[i];
       if (is_float && (!SameKind(b, e) || (!std::isfinite(e) && SameKind(e, a)))) continue;
       const double epsilon = std::ldexp(1.0, LimitsOf(dtype).epsilon);
       double bound = only_moves && is_float ? std::abs(b - e) + epsilon * std::abs(e)

@@ -32,9 +32,11 @@ absl::StatusOr<PlainResults> EvaluatePlain(const Instance& instance, Evaluator& 
   for (Attribute result : run.results) {
     const std::span<const DimExpr> dims = result.type().dims();
     results.shapes.emplace_back(dims.begin(), dims.end());
-    results.values.emplace_back();
-    for (int64_t i = 0; i < result.type().num_elements(); ++i)
-      results.values.back().push_back(result.ElementAsDouble(i));
+    std::vector<double>& values = results.values.emplace_back();
+    const int64_t size = result.type().num_elements();
+    const ElementReader elements(result);
+    values.reserve(static_cast<size_t>(size));
+    for (int64_t i = 0; i < size; ++i) values.push_back(elements[i]);
   }
   return results;
 }

@@ -32,6 +32,7 @@ Attribute ArgumentOf(Operation* function, size_t argument, const Numbers& number
 
 std::vector<Attribute> ArgumentsOf(const Instance& instance) {
   std::vector<Attribute> arguments;
+  arguments.reserve(instance.arguments.size());
   for (size_t i = 0; i < instance.arguments.size(); ++i)
     arguments.push_back(ArgumentOf(instance.function, i, instance.arguments[i]));
   return arguments;
@@ -71,9 +72,12 @@ absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& 
     bool constant = false;
   };
   absl::flat_hash_map<ValueImpl*, Known> values;
+  constexpr size_t kUsual = 8;  // operations of most programs
+  values.reserve(arguments.size() + kUsual);
   for (size_t i = 0; i < arguments.size(); ++i)
     values[block.argument(static_cast<unsigned>(i)).impl()].value = arguments[i];
   Run run;
+  run.computed.reserve(kUsual);
   for (Operation& op : block) {
     std::vector<Attribute> operands;
     operands.reserve(op.num_operands());

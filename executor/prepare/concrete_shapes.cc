@@ -44,8 +44,10 @@ bool HasConstantDims(std::span<const Attribute> slots) {
 
 std::optional<std::vector<int64_t>> StaticShape(Type type) {
   if (!type.is_tensor()) return std::nullopt;
+  const std::span<const DimExpr> dims = type.dims();
   std::vector<int64_t> shape;
-  for (DimExpr dim : type.dims()) {
+  shape.reserve(dims.size());
+  for (DimExpr dim : dims) {
     if (!dim.is_constant() || dim.constant() < 0) return std::nullopt;
     shape.push_back(dim.constant());
   }
@@ -64,12 +66,14 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     const OpInfo& info, Location location, std::span<const Attribute> slots,
     std::span<const kernels::TensorView> operands) {
   std::vector<Type> types;
+  types.reserve(operands.size());
   for (const kernels::TensorView& view : operands)
     types.push_back(Type::Tensor(info.context(), view.dtype, view.shape));
   ResultTypes inferred;
   TENON_RETURN_IF_ERROR(
       InferResultTypes(info, location, std::span<const Type>(types), slots, inferred));
   std::vector<ResultShape> results;
+  results.reserve(inferred.size());
   // Also where the types say all: the values may be wrong.
   std::vector<std::vector<int64_t>> run_time;
   if (HasRunTimeShape(info.id())) {
@@ -87,8 +91,8 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     result.dtype = type.dtype();
     if (!run_time.empty()) {
       result.shape = std::move(run_time[i]);
-    } else if (const std::optional<std::vector<int64_t>> shape = StaticShape(type)) {
-      result.shape = *shape;
+    } else if (std::optional<std::vector<int64_t>> shape = StaticShape(type)) {
+      result.shape = *std::move(shape);
     } else {
       // Of operands and attributes that are numbers only a sum or product of these is not known.
       return absl::InvalidArgumentError(

@@ -18,14 +18,21 @@ void AppendRaw(std::string& key, const T& value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-Attribute Intern(Context& context, Kind kind, std::string key,
-                 const std::function<void(AttributeStorage&)>& fill) {
+template <typename Fill>
+Attribute Intern(Context& context, Kind kind, std::string key, Fill fill) {
   key.insert(key.begin(), static_cast<char>(kind));
   return Attribute(ImplOf(context).attributes.GetOrCreate(key, [&](AttributeStorage& s) {
     s.context = &context;
     s.kind = kind;
     fill(s);
   }));
+}
+
+// An empty key with room for `bytes`, and for the kind that Intern puts in front.
+std::string KeyFor(size_t bytes) {
+  std::string key;
+  key.reserve(bytes + 1);
+  return key;
 }
 
 // Attributes inside others are not counted by operations, so their bytes stay.
@@ -185,7 +192,8 @@ Attribute Attribute::Elements(Context& context, Type type, std::span<const std::
   size_t element = SizeOf(type.dtype());
   if (AllElementsEqual(bytes, element)) return Splat(context, type, bytes.first(element));
   if (bytes.size() > kInlineBytes) return Elements(context, type, Blob::Copy(bytes));
-  std::string key(1, 'd');
+  std::string key = KeyFor(1 + sizeof type + bytes.size());
+  key.push_back('d');
   AppendRaw(key, type);
   key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {
@@ -219,7 +227,8 @@ Attribute Attribute::Splat(Context& context, Type type, std::span<const std::byt
                       element.size() == SizeOf(type.dtype()),
                   "a splat needs a tensor type with static dimensions, and one element");
   if (type.num_elements() == 0) return Elements(context, type, std::span<const std::byte>());
-  std::string key(1, type.num_elements() == 1 ? 'd' : 's');
+  std::string key = KeyFor(1 + sizeof type + element.size());
+  key.push_back(type.num_elements() == 1 ? 'd' : 's');
   AppendRaw(key, type);
   key.append(reinterpret_cast<const char*>(element.data()), element.size());
   return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {

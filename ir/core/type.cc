@@ -21,8 +21,8 @@ void CheckAddress(const TypeStorage& storage) {
                   "a type lies beyond the first 48 bits of addresses");
 }
 
-Type Intern(Context& context, std::string key, Type::Kind kind,
-            const std::function<void(TypeStorage&)>& fill) {
+template <typename Fill>
+Type Intern(Context& context, std::string key, Type::Kind kind, Fill fill) {
   key.insert(key.begin(), static_cast<char>(kind));
   return Type(ImplOf(context).types.GetOrCreate(key, [&](TypeStorage& s) {
     CheckAddress(s);
@@ -94,7 +94,11 @@ Type Type::Unranked(Context& context, DType dtype) {
 }
 
 Type Type::Function(Context& context, std::span<const Type> inputs, std::span<const Type> results) {
-  std::string key = fmt::format("{}:", inputs.size());
+  const size_t num_inputs = inputs.size();
+  std::string key;
+  // Intern puts the kind in front.
+  key.reserve(1 + sizeof(num_inputs) + (num_inputs + results.size()) * sizeof(void*));
+  AppendRaw(key, &num_inputs, sizeof(num_inputs));
   for (std::span<const Type> list : {inputs, results}) {
     for (Type t : list) {
       const void* const p = t.storage();
