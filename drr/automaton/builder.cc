@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 
 #include "drr/automaton/automaton.h"
 
@@ -138,7 +139,16 @@ class Automaton::Builder {
     out_.states_[state].edges = first;
     out_.states_[state].num_edges = static_cast<uint32_t>(keyed.size());
     for (const auto& [key, items] : keyed) out_.edges_.push_back({key, kEnd});
-    for (size_t i = 0; i < keyed.size(); ++i) {
+    // Keys of attributes are addresses, which differ from run to run. The numbers of states follow
+    // the rules instead: an item has one such key.
+    std::vector<size_t> order(keyed.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    if (out_.tests_.tests()[test].kind == Test::Kind::kAttr) {
+      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        return keyed[a].second.front().variant < keyed[b].second.front().variant;
+      });
+    }
+    for (const size_t i : order) {
       const uint32_t next = Build(keyed[i].second);
       out_.edges_[first + i].state = next;
     }

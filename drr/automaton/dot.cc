@@ -1,6 +1,8 @@
 // The automaton as a graph.
+#include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
 #include "drr/automaton/automaton.h"
@@ -109,8 +111,11 @@ std::string Automaton::ToDot(const Context& context, const RuleList& list) const
     dot += fmt::format("  s{} [label={}{}];\n", i,
                        absl::StrReplaceAll(DotQuoted(label), {{"\n", "\\n"}}),
                        state.num_accepts > 0 ? ", style=bold" : "");
-    for (uint32_t e = 0; e < state.num_edges; ++e) {
-      const Edge& edge = edges_[state.edges + e];
+    std::vector<Edge> edges(edges_.begin() + state.edges,
+                            edges_.begin() + state.edges + state.num_edges);
+    std::sort(edges.begin(), edges.end(),
+              [](const Edge& a, const Edge& b) { return a.state < b.state; });
+    for (const Edge& edge : edges) {
       dot += fmt::format("  s{} -> s{} [label={}];\n", i, edge.state,
                          DotQuoted(Answer(*test, edge.key, ops)));
     }

@@ -77,7 +77,8 @@ TEST_F(ParametersTest, FilesGiveValues) {
   const std::string path = Path("p.safetensors");
   ASSERT_TRUE(
       WriteSafeTensors(path, std::vector<SafeTensor>{Floats("open", {2}, {0.5f, 0.25f})}).ok());
-  absl::StatusOr<Model> model = LoadFromBytes(kParameterProgram, "p.mlir", {.parameter_files = {path}});
+  absl::StatusOr<Model> model =
+      LoadFromBytes(kParameterProgram, "p.mlir", {.parameter_files = {path}});
   ASSERT_TRUE(model.ok()) << model.status();
   for (int level : {0, 1, 2, 3})
     EXPECT_THAT(Outputs(model->Clone(), level), ::testing::ElementsAre(10.5f, 40.25f)) << level;

@@ -160,7 +160,7 @@ class ShrinkDims : public Step {
       return places;
     for (const DimExpr was : ShrinkableDims(edit.module())) {
       if (!was.is_constant()) {
-        places.push_back({was, 2, false});
+        for (const int64_t size : {2, 3, 4}) places.push_back({was, size, false});
         continue;
       }
       std::vector<int64_t> sizes = {1, 2, 3, 4};

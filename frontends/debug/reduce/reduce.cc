@@ -49,10 +49,9 @@ class Reducer {
           first += part;
           continue;
         }
+        // Here again: other places have the numbers of those that are gone.
         changed = true;
-        const size_t left = Count(step);
-        if (left >= count) first += part;
-        count = left;
+        count = Count(step);
       }
     }
     return changed;
