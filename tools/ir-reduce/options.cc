@@ -97,8 +97,9 @@ std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-reduce FILE --test=CMD [options]",
       .intro =
-          R"(Finds the smallest form of a program for which a test of yours still succeeds. Drops functions, blocks,
-operations, operands and attributes, and makes dimensions smaller. Each program that is tested verifies.
+          R"(Finds the smallest form of a program for which a test of yours still succeeds. Drops functions,
+blocks, operations, operands and attributes, and makes dimensions smaller. Each program that is
+tested verifies.
 FILE is an ONNX file or IR text. "-" is standard input.
 )",
       .options = tools::HelpOf(kOptions, !all),
