@@ -11,6 +11,8 @@ import tempfile
 import time
 import unittest
 
+import command_line
+
 BIN = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else 'build/bin'
 MODELS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'models')
 OPT = os.path.join(BIN, 'ir-opt')
@@ -161,6 +163,30 @@ class ReduceTest(unittest.TestCase):
     # Only what a rule can reach: one operation less than before.
     text = self.reduced(text, 'grep -q "concat\\|neg"', '--pass-pipeline=canonicalize', f'--rules={rules}')
     self.assertEqual(ops(text), ['ten.concat'] if 'concat' in text else ['ten.neg'])
+
+  def test_programs_of_all_kinds(self):
+    # Every second program of golden files with regions, blocks, calls or several functions, and an operation of each to keep.
+    folder = os.path.join(os.path.dirname(MODELS), 'golden')
+    programs = []
+    for name in ('transforms', 'exec', 'verify'):
+      for file in sorted(os.listdir(os.path.join(folder, name))):
+        with open(os.path.join(folder, name, file), encoding='utf-8') as source:
+          parts = re.split(r'\n\n(?=//)', source.read())
+        texts = ['\n'.join(line for line in part.splitlines() if not line.startswith('//')) for part in parts]
+        programs += [text for text in texts if re.search(r'ctl\.|cf\.|func\.call|sym_visibility', text) and len(text) < 8000]
+    self.assertGreater(len(programs), 50)
+    reduced = 0
+    for i, text in command_line.share(enumerate(programs[::2]), 'programs of golden files'):
+      names = ops(text) or ['func.return']
+      keep = names[i % len(names)]
+      status, out, err = run('-', '--allow-unregistered-dialect', f"--test=grep -q '{keep}(\\|{keep}\"('", '--max-tries=200',
+                             '--pass-pipeline=canonicalize', text=text)
+      self.assertIn(status, (0, 2), (text, err))  # some golden files show what is wrong
+      reduced += status == 0
+      if status == 0:
+        self.assertIn(keep, out)
+        self.assertLessEqual(len(ops(out)), len(ops(text)), text)
+    self.assertGreater(reduced, 5)
 
   def test_a_test_that_takes_too_long_fails(self):
     script = self.path('slow.sh', '#!/bin/sh\ngrep -q ten.add "$1" || sleep 100\n')

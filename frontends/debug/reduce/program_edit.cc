@@ -201,19 +201,17 @@ Value ProgramEdit::StandIn(Value value) {
 }
 
 void ProgramEdit::Finish() {
-  std::vector<Operation*> now = OpsBelow(module_);
+  const std::vector<Operation*> now = OpsBelow(module_);
   // Users come behind what they use, and ops in regions behind the op that has the regions.
   for (size_t i = now.size(); i-- > 0;) {
     Operation* const op = now[i];
     if (op->num_results() > 0 && !op->has_uses() && !EndsBlock(*op) &&
         !unused_before_.contains(op)) {
       op->Erase();
-      now[i] = nullptr;
     }
   }
-  for (Operation* op : now) {
-    if (op != nullptr && Isa<func::FuncOp>(op) && !op->region().empty() && !IsCalled(*op))
-      SetFunctionType(op);
+  for (Operation* op : OpsBelow(module_)) {
+    if (Isa<func::FuncOp>(op) && !op->region().empty() && !IsCalled(*op)) SetFunctionType(op);
   }
 }
 
