@@ -163,8 +163,8 @@ inline KernelStatus RunCase(const Kernel& kernel, Case& c, int threads = 1, int 
     KernelStatus status = kernel.prepare(prepare, state);
     if (!status.ok()) return status;
     for (int i : weights.packed) {
-      std::memset(inputs[static_cast<size_t>(i)].data, 0xff,
-                  c.inputs[static_cast<size_t>(i)].bytes);
+      const size_t bytes = c.inputs[static_cast<size_t>(i)].bytes;
+      if (bytes > 0) std::memset(inputs[static_cast<size_t>(i)].data, 0xff, bytes);
     }
   }
   const std::unique_ptr<void, void (*)(void*)> scratch(
