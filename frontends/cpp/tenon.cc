@@ -16,6 +16,7 @@
 #include "frontends/cpp/rules/explain.h"
 #include "frontends/cpp/rules/given_rules.h"
 #include "frontends/cpp/rules/rule_names.h"
+#include "frontends/debug/main_function.h"
 #include "frontends/onnx/file/mapped_file.h"
 #include "frontends/onnx/importer.h"
 #include "ir/base/check.h"
@@ -25,10 +26,8 @@
 #include "ir/core/builder.h"
 #include "ir/core/context/context_limits.h"
 #include "ir/core/text/parse_mapped.h"
-#include "ir/core/verify/symbol_table.h"
 #include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
-#include "ir/dialect/func_ops.h"
 #include "ir/dialect/fused_ops.h"
 #include "kernels/cpu/gemm/bf16.h"
 #include "pass/pass_manager.h"
@@ -189,19 +188,7 @@ absl::Status CheckInputs(const Operation& main) {
 
 }  // namespace
 
-Operation* Model::main() const {
-  Operation* only = nullptr;
-  int bodies = 0;
-  if (module_ == nullptr || module_->num_regions() == 0 || module_->region().empty())
-    return nullptr;
-  for (Operation& op : module_->region().front()) {
-    if (!Isa<func::FuncOp>(op) || op.region().empty()) continue;
-    if (SymbolName(op) == "main") return &op;
-    only = &op;
-    ++bodies;
-  }
-  return bodies == 1 ? only : nullptr;
-}
+Operation* Model::main() const { return module_ == nullptr ? nullptr : MainFunction(*module_); }
 
 Model Model::Clone() const {
   return {context_, OwnedOp(tenon::Clone(*module_)), files_, extension_, info_};

@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-// The main function of a module, as Model::main finds it. Null if there is none.
+// The main function of a module: @main, or the only function with a body. Null if there is none.
 Operation* MainFunction(const Operation& module);
 
 }  // namespace tenon

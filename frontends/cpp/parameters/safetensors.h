@@ -36,9 +36,10 @@ struct SafeTensors {
 };
 
 // Maps a file. Its tensors refer to the mapping, so it must not be truncated meanwhile. NotFound if
-// the file cannot be read. InvalidArgument if it is malformed: a header that is no JSON, a name
-// twice, an element type that Tenon lacks, bytes that overlap, leave a gap or lie outside of the
-// file, a bool other than 0 and 1. ResourceExhausted beyond `limits`, or for a header above 100 MB.
+// the file cannot be read. InvalidArgument if the header is not JSON, has a name twice or an
+// element type that Tenon lacks. InvalidArgument if the bytes of tensors overlap, leave a gap or
+// lie outside of the file, or a bool is neither 0 nor 1. ResourceExhausted beyond `limits`, or for
+// a header above 100 MB.
 absl::StatusOr<SafeTensors> ReadSafeTensors(const std::string& path, const Limits& limits = {});
 // The same for a file in memory. Messages call it `name`; `owner` keeps `file` alive.
 absl::StatusOr<SafeTensors> ParseSafeTensors(std::span<const std::byte> file,
