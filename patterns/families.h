@@ -24,7 +24,7 @@ struct Family {
     kOnRequest,  // only where it is named, which no pipeline does: its operations are not known to
                  // be faster than their parts
   };
-  When when;
+  When when;                 // as above
   std::string_view summary;  // one line
   // Makes the rules anew. Prefer RulesOf, or SharedRulesOf (shared_rules.h).
   RuleSet (*rules)();

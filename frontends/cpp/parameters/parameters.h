@@ -15,9 +15,9 @@ namespace tenon {
 
 // A parameter of a module.
 struct Parameter {
-  std::string name;
-  Type type;        // of its value, or of those who read it; null if neither is known
-  Attribute value;  // null if it has none
+  std::string name;  // its symbol
+  Type type;         // of its value, or of those who read it; null if neither is known
+  Attribute value;   // null if it has none
 };
 // The parameters at the top of `module`, in its order.
 std::vector<Parameter> ListParameters(const Operation& module);

@@ -23,9 +23,9 @@ namespace tenon {
 
 // A tensor of a file.
 struct SafeTensor {
-  std::string name;
-  DType dtype = DType::kInvalid;
-  std::vector<int64_t> dims;
+  std::string name;                   // unique in the file
+  DType dtype = DType::kInvalid;      // of the elements
+  std::vector<int64_t> dims;          // empty for a scalar
   std::shared_ptr<const Blob> bytes;  // row-major, little-endian, of exactly the size
 };
 
