@@ -113,18 +113,23 @@ std::string TransferNote(Operation* module) {
       inputs, computed, results, read);
 }
 
-bool IsConstant(const Operation* op) { return op != nullptr && op->Has(Trait::kConstantLike); }
+// Whether it is a constant, or the copy of one for a device, which is made once for a program.
+bool IsConstant(Operation* op) {
+  if (op == nullptr) return false;
+  if (op->Has(Trait::kConstantLike)) return true;
+  return SourceOf(op) == kernel::CopyOp::kName && IsConstant(op->operand(0).defining_op());
+}
 
 // Large values that follow from constants alone, and that nevertheless each run computes: weights
 // that a model stores in fewer bits, and whose wide form constant-fold has found too large.
 std::string RepeatedWorkNote(Operation* module) {
   absl::flat_hash_set<const Operation*> follow, of_product;
   module->WalkPreOrder([&](Operation* op) {
-    bool follows = op->num_operands() > 0 && op->num_regions() == 0 && op->num_results() > 0 &&
-                   !op->Has(Trait::kTerminator);
+    bool follows = !IsConstant(op) && op->num_operands() > 0 && op->num_regions() == 0 &&
+                   op->num_results() > 0 && !op->Has(Trait::kTerminator);
     bool is_product = kernels::IsProduct(SourceOf(op));
     for (OpOperand& operand : op->operands()) {
-      const Operation* const from = operand.get().defining_op();
+      Operation* const from = operand.get().defining_op();
       follows = follows && (IsConstant(from) || follow.contains(from));
       is_product |= of_product.contains(from);
     }

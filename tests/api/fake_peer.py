@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 
-_, _, engine, model, folder, threads = sys.argv
+_, _, engine, model, folder, threads, device = sys.argv
 stream = socket.socket(fileno=3)
 requests = stream.makefile('r', encoding='utf-8')
 behaviour = os.environ.get('FAKE_PEER', '')

@@ -358,6 +358,23 @@ TEST(DeviceProgramTest, FallbacksAreToldOnceForEachKind) {
           "and 1 values that the host reads back"));
 }
 
+TEST(DeviceProgramTest, ConstantsThatAreCopiedOnceAreNoWorkOfARun) {
+  std::vector<std::string> notes;
+  absl::StatusOr<Model> model = LoadFromBytes(
+      Function("%a: tensor<1x64xf32>", "(tensor<1x64xf32>) -> tensor<1x512xf32>", R"ir(
+  %w = core.constant() <{value = dense<0.5> : tensor<64x512xf32>}> : () -> tensor<64x512xf32>
+  %0 = ten.matmul(%a, %w) : (tensor<1x64xf32>, tensor<64x512xf32>) -> tensor<1x512xf32>
+  func.return(%0) : (tensor<1x512xf32>) -> ()
+)ir"),
+      "m.mlir");
+  ASSERT_TRUE(model.ok()) << model.status();
+  CompileOptions options;
+  options.gpu = std::make_shared<EmulatedDevice>();
+  options.on_fallback = [&](std::string_view line) { notes.emplace_back(line); };
+  ASSERT_TRUE(Compile(*model, options).ok());
+  EXPECT_THAT(notes, testing::ElementsAre(testing::HasSubstr("copied in a run: 1 inputs")));
+}
+
 TEST(DeviceProgramTest, WhatNoKernelServesRunsOnTheCpu) {
   auto device = std::make_shared<EmulatedDevice>();
   const absl::StatusOr<Program> program = CompileForGpu(

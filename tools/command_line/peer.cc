@@ -140,9 +140,10 @@ absl::StatusOr<std::unique_ptr<Peer>> Peer::Start(const Request& request) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return absl::InternalError(fmt::format("no socket: {}", std::strerror(errno)));
-  const absl::StatusOr<pid_t> pid = Spawn({request.python, script, request.engine, request.model,
-                                           request.folder, fmt::format("{}", request.threads)},
-                                          ends[1]);
+  const absl::StatusOr<pid_t> pid =
+      Spawn({request.python, script, request.engine, request.model, request.folder,
+             fmt::format("{}", request.threads), request.cuda ? "cuda" : "cpu"},
+            ends[1]);
   close(ends[1]);
   if (!pid.ok()) {
     close(ends[0]);

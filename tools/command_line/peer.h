@@ -30,6 +30,7 @@ class Peer {
     std::string model;   // ONNX file
     std::string folder;  // has what WritePeerInputs writes; receives the outputs
     int threads = 1;     // of the engine
+    bool cuda = false;   // on the first GPU
   };
   // Starts the process and loads the model. NotFound if Python or the engine is not installed.
   // Unavailable if the engine does not load the model.

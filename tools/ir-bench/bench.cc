@@ -170,9 +170,10 @@ class Match {
     TENON_RETURN_IF_ERROR(WarmUp(contestants_[0]));
     contestants_[0].report.memory_mb = PeakMemoryMb();
     TENON_RETURN_IF_ERROR(AddPeers(inputs));
-    Machine machine(options_.threads);
+    std::optional<Machine> machine;
+    if (!options_.cuda) machine.emplace(options_.threads);
     TENON_RETURN_IF_ERROR(Rounds(machine));
-    report_.machine = machine.report();
+    if (machine.has_value()) report_.machine = machine->report();
     for (Contestant& contestant : contestants_) {
       for (const std::unique_ptr<Peer>& peer : peers_) {
         if (peer->engine() == contestant.name) contestant.report.memory_mb = peer->memory_mb();
@@ -226,8 +227,12 @@ class Match {
     if (engine == kOneThread) return AddOneThread();
     std::error_code error;
     const std::string model = fs::absolute(options_.model, error).string();
-    TENON_ASSIGN_OR_RETURN(std::unique_ptr<Peer> peer,
-                           Peer::Start({options_.python, engine, model, folder, options_.threads}));
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<Peer> peer, Peer::Start({.python = options_.python,
+                                                                    .engine = engine,
+                                                                    .model = model,
+                                                                    .folder = folder,
+                                                                    .threads = options_.threads,
+                                                                    .cuda = options_.cuda}));
     Contestant contestant{
         engine, [p = peer.get()](int n) { return p->Run(n); }, peer->cpu_clock(), 1, {}};
     EngineReport& report = contestant.report;
@@ -243,11 +248,11 @@ class Match {
     return absl::OkStatus();
   }
 
-  absl::Status Rounds(Machine& machine) {
+  absl::Status Rounds(std::optional<Machine>& machine) {
     const Clock::time_point start = Clock::now();
     for (int round = 0; round < options_.rounds; ++round) {
       if (round > 0 && MsSince(start) > options_.seconds * 1e3) break;
-      Measure(machine);
+      if (machine.has_value()) Measure(*machine);
       // Every other round backwards: what drifts meets all alike.
       for (size_t i = 0; i < contestants_.size(); ++i) {
         Contestant& c = contestants_[round % 2 == 0 ? i : contestants_.size() - 1 - i];
@@ -323,8 +328,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   compile.threads = options.threads;
   if (options.cuda) {
     TENON_ASSIGN_OR_RETURN(compile.gpu, tools::OpenDevice());
-    report.notes.push_back(
-        fmt::format("Tenon runs on {}; the rates are those of the processor", compile.gpu->name()));
+    report.notes.push_back(fmt::format("on {}, whose rates are not measured", compile.gpu->name()));
   }
   compile.on_fallback = [&report](std::string_view line) { report.notes.emplace_back(line); };
   EngineReport tenon;

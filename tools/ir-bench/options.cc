@@ -14,7 +14,8 @@ using tools::Given;
 using tools::Set;
 using tools::Takes;
 
-constexpr std::string_view kEngines[] = {"onnxruntime", "openvino", kOneThread};
+constexpr std::string_view kEngines[] = {"onnxruntime", "openvino", "pytorch", "torch.compile",
+                                         kOneThread};
 
 absl::Status Wrong(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
 
@@ -54,7 +55,8 @@ constexpr tools::Option<Options> kTable[] = {
 
     tools::Heading<Options>("Comparing engines"),
     {{"against", "", Takes::kValue, "LIST",
-      "compare with onnxruntime, openvino, one-thread (default: none)", tools::Times::kAny},
+      "compare with onnxruntime, openvino, pytorch, torch.compile, one-thread (default: none)",
+      tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadEngines(g, o.against); }},
     {{"python", "", Takes::kValue, "PATH", "run the engines with this Python (default: python3)"},
      [](Options& o, const Given& g) { return Set(o.python, g.value); }},
@@ -62,7 +64,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::RtolRow<Options>("relative tolerance (default: 1e-3, f16 2e-3, bf16 1.6e-2)"),
 
     tools::Heading<Options>("Measuring"),
-    tools::DeviceRow<Options>("run Tenon on the first GPU (default: cpu)"),
+    tools::DeviceRow<Options>("run every engine on the first GPU (default: cpu)"),
     tools::ThreadsRow<Options>("threads of each engine, 1 to 1024 (default: 1)"),
     {{"rounds", "", Takes::kValue, "N", "number of rounds (default: 21)"},
      [](Options& o, const Given& g) { return tools::ReadCount(g, 1, 100000, o.rounds); }},
@@ -113,7 +115,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, compares, "atol", "without --against"));
   TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, compares, "rtol", "without --against"));
   TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, in_python, "python",
-                                            "without --against=onnxruntime or openvino"));
+                                            "without an engine of Python in --against"));
   tools::ChooseTolerances(1e-4, 1e-3, options);
   options.ulps = tools::kNarrowUlps;
   return options;

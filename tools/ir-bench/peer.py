@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs a model in another engine, for ir-bench and ir-run: peer.py ENGINE MODEL FOLDER THREADS.
+"""Runs a model in another engine, for ir-bench and ir-run: peer.py ENGINE MODEL FOLDER THREADS DEVICE.
 
 FOLDER has inputs.json, a list of {"name", "file", "dims"} in the model's order: a .npy file, and the input's dimensions
-as the model names them. The program speaks over the socket that is file descriptor 3, a JSON object a line. The first line
+as the model names them. DEVICE is cpu or cuda. The program speaks over the socket that is file descriptor 3, a JSON object a line. The first line
 comes from here: {"ready": true, "version", "load_ms"}. Then {"run": N} is one run without a clock and N
 timed ones, answered by {"ms": [...], "memory_mb"}; {"outputs": true} writes the results to FOLDER and is answered by {"files": [...]},
 with null for an output that is no array of numbers.
@@ -11,7 +11,8 @@ ends the program.
 
 Where FOLDER has outputs.onnx, ir-run compares node by node. Its bytes, behind those of the model, make outputs of more
 values. The engine then runs the nodes as they are. Otherwise each engine has the settings that make one request fastest: all optimisations, fixed shapes, memory of inputs and outputs
-bound beforehand. Only the inference call is timed.
+bound beforehand. Only the inference call is timed. On a GPU it includes the copies from and to host memory, which is
+pinned.
 """
 
 import gc
@@ -24,9 +25,12 @@ import time
 
 
 class OnnxRuntime:
-    def __init__(self, model, inputs, threads):
+    def __init__(self, model, inputs, threads, device):
         import onnxruntime
         self.version = onnxruntime.__version__
+        provider = "CUDAExecutionProvider" if device == "cuda" else "CPUExecutionProvider"
+        if provider not in onnxruntime.get_available_providers():
+            raise RuntimeError(f"it has no {provider} (expected the package onnxruntime-gpu)")
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
         options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
@@ -37,7 +41,9 @@ class OnnxRuntime:
             for name, extent in zip(entry["dims"], entry["array"].shape):
                 if not name.isdigit() and name != "?":
                     options.add_free_dimension_override_by_name(name, extent)
-        self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self.session = onnxruntime.InferenceSession(model, options, providers=[provider])
+        if provider not in self.session.get_providers():
+            raise RuntimeError(f"its {provider} cannot be used (its message says why)")
         self.binding = self.session.io_binding()
         value = onnxruntime.OrtValue.ortvalue_from_numpy
         feeds = {}
@@ -83,7 +89,9 @@ class OnnxRuntimeNodes:
 
 
 class OpenVino:
-    def __init__(self, model, inputs, threads):
+    def __init__(self, model, inputs, threads, device):
+        if device != "cpu":
+            raise RuntimeError(f"it runs on no {device} device (expected --device=cpu)")
         import openvino
         self.version = openvino.__version__.split("-")[0]
         core = openvino.Core()
@@ -107,7 +115,68 @@ class OpenVino:
         return [self.request.get_output_tensor(index).data for index in range(self.count)]
 
 
-ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino}
+class PyTorch:
+    """A program of torch.export beside the model, operation by operation. Matrices of f32 are multiplied in f32, or, as by
+    Tenon, in TF32 where TENON_CUDA_TF32 is 1."""
+
+    def __init__(self, model, inputs, threads, device):
+        import torch
+        from torch.export.passes import move_to_device_pass
+        self.torch = torch
+        self.version = torch.__version__
+        path = os.path.splitext(model)[0] + ".pt2"
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{path}: no such file (tools/models/export.py --pytorch writes it beside the model)")
+        torch.set_num_threads(threads)
+        tf32 = os.environ.get("TENON_CUDA_TF32") == "1"
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.backends.cudnn.allow_tf32 = tf32
+        program = torch.export.load(path)
+        self.on_gpu = device == "cuda"
+        if self.on_gpu:
+            program = move_to_device_pass(program, device)
+        self.module = self.prepared(program.module())
+        self.given = [torch.from_numpy(entry["array"]) for entry in inputs]
+        if self.on_gpu:
+            self.given = [tensor.pin_memory() for tensor in self.given]
+        self.inputs = [tensor.to(device) for tensor in self.given]
+        with torch.inference_mode():
+            self.results = [torch.empty_like(result, device="cpu", pin_memory=self.on_gpu).contiguous()
+                            for result in self.call()]
+        for _ in range(2):  # torch.compile records a graph
+            self.run()
+
+    def prepared(self, module):
+        return module
+
+    def call(self):
+        results = self.module(*self.inputs)
+        return [results] if isinstance(results, self.torch.Tensor) else results
+
+    def run(self):
+        with self.torch.inference_mode():
+            if not self.on_gpu:
+                self.results = self.call()
+                return
+            for given, there in zip(self.given, self.inputs):
+                there.copy_(given, non_blocking=True)
+            for here, result in zip(self.results, self.call()):
+                here.copy_(result, non_blocking=True)
+            self.torch.cuda.synchronize()
+
+    def outputs(self):
+        return [result.numpy() for result in self.results]
+
+
+class TorchCompile(PyTorch):
+    """The same program, compiled, and on a GPU recorded as a CUDA graph."""
+
+    def prepared(self, module):
+        return self.torch.compile(module, mode="reduce-overhead", dynamic=False)
+
+
+ENGINES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "pytorch": PyTorch, "torch.compile": TorchCompile}
+PACKAGES = {"pytorch": "torch", "torch.compile": "torch"}  # where the name is another
 
 
 def peak_memory_mb():
@@ -152,7 +221,7 @@ def serve(engine, folder, requests, reply):
 
 
 def main():
-    name, model, folder, threads = sys.argv[1:]
+    name, model, folder, threads, device = sys.argv[1:]
     stream = socket.socket(fileno=3)
     requests = stream.makefile("r", encoding="utf-8")
 
@@ -160,7 +229,7 @@ def main():
         stream.sendall((json.dumps(fields) + "\n").encode())
 
     try:
-        for package in (name, "numpy"):
+        for package in (PACKAGES.get(name, name), "numpy"):
             if importlib.util.find_spec(package) is None:
                 raise ModuleNotFoundError(f"No module named '{package}'", name=package)
         import numpy
@@ -174,7 +243,7 @@ def main():
             with open(more, "rb") as file:
                 engine = OnnxRuntimeNodes(model, file.read(), inputs, int(threads))
         else:
-            engine = ENGINES[name](model, inputs, int(threads))
+            engine = ENGINES[name](model, inputs, int(threads), device)
         gc.disable()
         reply(ready=True, version=engine.version, load_ms=(time.perf_counter() - start) * 1e3)
         serve(engine, folder, requests, reply)

@@ -103,6 +103,26 @@ std::string NeighbourText(const Options& options) {
                      options.neighbour_ms);
 }
 
+std::string Notes(const Report& report) {
+  std::string text;
+  for (const std::string& note : report.notes) text += "note: " + ShownMessage(note) + "\n";
+  return text;
+}
+
+// The parts of the JSON report that compare with the machine; null where it was not measured.
+Json MachineJson(const Report& report) {
+  if (report.machine.rounds.empty()) return nullptr;
+  return {{"gflops", report.machine.best.gflops},
+          {"read_gbps", report.machine.best.read_gbps},
+          {"rounds_gflops", RoundsOf(report.machine, &MachineRates::gflops)},
+          {"rounds_read_gbps", RoundsOf(report.machine, &MachineRates::read_gbps)}};
+}
+Json ShareJson(const Report& report) {
+  if (report.machine.rounds.empty()) return nullptr;
+  return {{"flops", EstimateJson(ShareOf(report, report.cost.flops, &MachineRates::gflops))},
+          {"read", EstimateJson(ShareOf(report, report.cost.bytes, &MachineRates::read_gbps))}};
+}
+
 }  // namespace
 
 std::string TextReport(const Report& report, const Options& options) {
@@ -139,6 +159,12 @@ std::string TextReport(const Report& report, const Options& options) {
   }
   const double gflop = report.cost.flops / 1e9, gbyte = report.cost.bytes / 1e9;
   const double seconds = PercentilesOf(tenon.ms).median / 1e3;
+  if (report.machine.rounds.empty()) {
+    text +=
+        fmt::format("tenon: {:.3f} GFLOP, {:.1f} GFLOP/s\ntenon: {:.3f} GB at least, {:.1f} GB/s\n",
+                    gflop, gflop / seconds, gbyte, gbyte / seconds);
+    return text + Notes(report);
+  }
   const Estimate gflops = MedianEstimate(RoundsOf(report.machine, &MachineRates::gflops));
   const Estimate read_gbps = MedianEstimate(RoundsOf(report.machine, &MachineRates::read_gbps));
   const Estimate of_flops = ShareOf(report, report.cost.flops, &MachineRates::gflops);
@@ -153,8 +179,7 @@ std::string TextReport(const Report& report, const Options& options) {
       gflop, gflop / seconds, of_flops.median, of_flops.low, of_flops.high, gbyte, gbyte / seconds,
       of_reads.median, of_reads.low, of_reads.high, BoundMs(report),
       BoundMs(report) / seconds / 1e3);
-  for (const std::string& note : report.notes) text += "note: " + ShownMessage(note) + "\n";
-  return text;
+  return text + Notes(report);
 }
 
 std::string JsonReport(const Report& report, const Options& options) {
@@ -171,16 +196,13 @@ std::string JsonReport(const Report& report, const Options& options) {
       {"neighbor", options.neighbour},
       {"neighbor_ms", options.neighbour_ms},
       {"processor", report.processor},
-      {"machine",
-       {{"gflops", report.machine.best.gflops},
-        {"read_gbps", report.machine.best.read_gbps},
-        {"rounds_gflops", RoundsOf(report.machine, &MachineRates::gflops)},
-        {"rounds_read_gbps", RoundsOf(report.machine, &MachineRates::read_gbps)}}},
-      {"share",
-       {{"flops", EstimateJson(ShareOf(report, report.cost.flops, &MachineRates::gflops))},
-        {"read", EstimateJson(ShareOf(report, report.cost.bytes, &MachineRates::read_gbps))}}},
+      {"device", options.cuda ? "cuda" : "cpu"},
+      {"machine", MachineJson(report)},
+      {"share", ShareJson(report)},
       {"cost",
-       {{"flops", report.cost.flops}, {"bytes", report.cost.bytes}, {"bound_ms", BoundMs(report)}}},
+       {{"flops", report.cost.flops},
+        {"bytes", report.cost.bytes},
+        {"bound_ms", report.machine.rounds.empty() ? Json(nullptr) : Json(BoundMs(report))}}},
       {"rounds", report.engines.front().rounds_ms.size()},
       {"agree", report.agree()},
       {"engines", std::move(engines)},

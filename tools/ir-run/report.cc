@@ -46,9 +46,12 @@ double ArenaRatio(const Session::Stats& memory) {
 std::string MemoryLine(const Session::Stats& memory) {
   const auto kib = [](size_t bytes) { return static_cast<double>(bytes) / 1024; };
   return fmt::format(
-      "memory: arena {:.1f} KiB, {:.3f} of the bound {:.1f} KiB; all buffers {:.1f} KiB\n",
+      "memory: arena {:.1f} KiB, {:.3f} of the bound {:.1f} KiB; all buffers {:.1f} KiB{}\n",
       kib(memory.arena_bytes), ArenaRatio(memory), kib(memory.arena_bound_bytes),
-      kib(memory.buffer_bytes));
+      kib(memory.buffer_bytes),
+      memory.device_arena_bytes == 0
+          ? ""
+          : fmt::format("; arena of the device {:.1f} KiB", kib(memory.device_arena_bytes)));
 }
 
 std::string ErrorText(const Difference& d, bool judged = true) {
@@ -138,7 +141,8 @@ std::string JsonReport(const Report& report, const Options& options) {
        {{"arena_bytes", report.memory.arena_bytes},
         {"bound_bytes", report.memory.arena_bound_bytes},
         {"arena_to_bound", ArenaRatio(report.memory)},
-        {"buffer_bytes", report.memory.buffer_bytes}}},
+        {"buffer_bytes", report.memory.buffer_bytes},
+        {"device_arena_bytes", report.memory.device_arena_bytes}}},
       {"outputs", std::move(outputs)},
       {"rules", std::move(rules)},
       {"ops_before", report.ops_before},

@@ -7,6 +7,9 @@
                                     every family in each variant; default: eager.ts17 and sdpa.dyn18
   export.py --list                  the families
 
+--batch=N repeats the inputs of a full-size model N times. --pytorch also writes model.pt2, the program of torch.export, which `ir-bench --against=pytorch` runs. --dtype=f16 makes a
+model of that type.
+
 A NAME is <family>.<attention>.<exporter><opset>: attention is `eager` (spelled out) or `sdpa` (PyTorch's fused
 operator); the exporter is `ts` (TorchScript) or `dyn` (dynamo). The result is NAME/model.onnx and
 NAME/test_data_set_M/{input_N,output_N}.pb, serialised TensorProtos in the order of the graph's inputs and outputs;
@@ -73,7 +76,9 @@ def export_torchscript(model, case, opset, path):
 
 
 def export_dynamo(model, case, opset, path):
-    shapes = tuple({axis: torch.export.Dim.AUTO for axis in case.dynamic_axes[name]} for name in case.inputs)
+    # An extent of 1 becomes a constant in the program, whatever is asked for: its axis would be dynamic by name alone.
+    shapes = tuple({axis: torch.export.Dim.AUTO for axis in case.dynamic_axes[name] if value.shape[axis] != 1}
+                   for name, value in case.inputs.items())
     program = torch.onnx.export(model, tuple(case.inputs.values()), input_names=list(case.inputs),
                                 dynamic_shapes=(shapes,), opset_version=opset, dynamo=True, verbose=False)
     proto = program.model_proto
@@ -87,8 +92,32 @@ def write_tensor(path, value, name):
     path.write_bytes(onnx.numpy_helper.from_array(numpy.ascontiguousarray(value.numpy()), name).SerializeToString())
 
 
-def export(name, folder, size):
+def write_program(model, case, path):
+    """For PyTorch itself. Sizes are those of the inputs: PyTorch is measured with fixed shapes, as every engine is."""
+    torch.export.save(torch.export.export(model, tuple(case.inputs.values()), strict=False), path)
+
+
+def as_dtype(case, dtype):
+    """The case in a type of 16 bits. Integers and truths stay."""
+    case.model.to(dtype)
+    for values in (case.inputs, case.others or {}):
+        for name, value in values.items():
+            if value.is_floating_point():
+                values[name] = value.to(dtype)
+
+
+def repeat_batch(case, batch):
+    """The case with its inputs `batch` times in a row."""
+    for name, value in case.inputs.items():
+        for axis, label in case.dynamic_axes[name].items():
+            if label == "batch":
+                case.inputs[name] = torch.cat([value] * batch, axis)
+
+
+def export(name, folder, size, dtype=None, pytorch=False, batch=1):
     family, attention, exporter, opset = parse_name(name)
+    if dtype and exporter == "ts":  # its form of fused attention mixes types
+        exporter, opset = "dyn", 18
     torch.manual_seed(sum(family.encode()))
     families_of_size = KNOWN if size == "full" else {**KNOWN, **families.FAMILIES}  # names that both have
     case = families_of_size[family](attention, size)
@@ -96,6 +125,9 @@ def export(name, folder, size):
     families.perturb(case.model)
     if size == "full":
         families.calibrate(case.model, case.inputs)
+    repeat_batch(case, batch)
+    if dtype:
+        as_dtype(case, dtype)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / "model.onnx"
@@ -103,6 +135,9 @@ def export(name, folder, size):
     with torch.no_grad():
         (export_torchscript if exporter == "ts" else export_dynamo)(model, case, opset, path)
     proto = onnx.load(str(path), load_external_data=False)
+    if pytorch:
+        with torch.no_grad():
+            write_program(model, case, path.with_suffix(".pt2"))
     found = next(entry.version for entry in proto.opset_import if entry.domain == "")
     if found != opset:
         raise RuntimeError(f"asked for opset {opset}, the exporter wrote {found}")
@@ -110,7 +145,7 @@ def export(name, folder, size):
     if case.others:
         others = folder / "test_data_set_1"
         try:
-            holds = write_data(model, path, case.others, others) < 1e-4
+            holds = write_data(model, path, case.others, others) < (1e-2 if dtype else 1e-4)
         except Exception:  # pylint: disable=broad-except
             holds = False
         if not holds:  # the exporter kept a size of its inputs
@@ -151,6 +186,9 @@ def main():
     parser.add_argument("--full", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--families", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--pytorch", action="store_true")
+    parser.add_argument("--batch", type=int, default=1, metavar="N")
+    parser.add_argument("--dtype", choices=["f16", "bf16"])
     arguments = parser.parse_args()
     if arguments.list:
         print("\n".join(families.FAMILIES))
@@ -169,7 +207,9 @@ def main():
     failed = 0
     for name in names:
         try:
-            error = export({**FULL, **SIZES}[name] if size == "full" else name, out / name, size)
+            dtype = {"f16": torch.float16, "bf16": torch.bfloat16, None: None}[arguments.dtype]
+            error = export({**FULL, **SIZES}[name] if size == "full" else name, out / name, size, dtype,
+                           arguments.pytorch, arguments.batch)
         except Exception as exception:  # pylint: disable=broad-except
             failed += 1
             shutil.rmtree(out / name, ignore_errors=True)
@@ -178,7 +218,7 @@ def main():
             continue
         kilobytes = (out / name / "model.onnx").stat().st_size / 1024
         nodes = len(onnx.load(str(out / name / "model.onnx"), load_external_data=False).graph.node)
-        note = "" if error < 1e-4 else "  <- ONNX Runtime disagrees with PyTorch"
+        note = "" if error < (1e-2 if arguments.dtype else 1e-4) else "  <- ONNX Runtime disagrees with PyTorch"
         print(f"{name:28} {kilobytes:8.0f} KB {nodes:5} nodes  error {error:.1e}{note}", flush=True)
     return 1 if failed else 0
 
