@@ -1,7 +1,7 @@
 // A decoder's loop as its users write it: one token a step, the past grows by one, what a step
 // computes of keys and values is bound as the next step's past. decode_loop.py compares.
 //
-//   decode_bench MODEL PAST TOKENS [THREADS]
+//   decode_bench MODEL PAST TOKENS [THREADS [cpu|cuda]]
 //
 // The model's inputs are token ids, masks over past and new positions, and pasts; an output
 // "present*" becomes the input of that name with "past" or "past_key_values". Pasts are f32, all
@@ -83,11 +83,15 @@ struct Decoder {
   }
 };
 
-absl::Status Main(const std::string& path, int64_t past, int64_t tokens, int64_t threads) {
+absl::Status Main(const std::string& path, int64_t past, int64_t tokens, int64_t threads,
+                  std::string_view device) {
   TENON_ASSIGN_OR_RETURN(tenon::Model model, tenon::Load(path));
   TENON_RETURN_IF_ERROR(tenon::Optimize(model));
-  TENON_ASSIGN_OR_RETURN(const tenon::Program program,
-                         tenon::Compile(std::move(model), {.threads = static_cast<int>(threads)}));
+  tenon::CompileOptions options = {.threads = static_cast<int>(threads)};
+  if (device == "cuda") {
+    TENON_ASSIGN_OR_RETURN(options.gpu, tenon::OpenCudaDevice());
+  }
+  TENON_ASSIGN_OR_RETURN(const tenon::Program program, tenon::Compile(std::move(model), options));
   Decoder decoder = {program, program.NewSession(), tenon::IoBinding(program)};
   std::string line;
   while (std::getline(std::cin, line)) {
@@ -128,12 +132,13 @@ bool Number(std::string_view text, int64_t& value) {
 
 int main(int argc, char** argv) {
   int64_t past = 0, tokens = 0, threads = 1;
-  if (argc < 4 || argc > 5 || !Number(argv[2], past) || !Number(argv[3], tokens) ||
-      (argc == 5 && !Number(argv[4], threads))) {
-    fmt::print(stderr, "expected MODEL PAST TOKENS [THREADS]\n");
+  const std::string_view device = argc == 6 ? argv[5] : "cpu";
+  if (argc < 4 || argc > 6 || !Number(argv[2], past) || !Number(argv[3], tokens) ||
+      (argc >= 5 && !Number(argv[4], threads)) || (device != "cpu" && device != "cuda")) {
+    fmt::print(stderr, "expected MODEL PAST TOKENS [THREADS [cpu|cuda]]\n");
     return 2;
   }
-  const absl::Status status = Main(argv[1], past, tokens, threads);
+  const absl::Status status = Main(argv[1], past, tokens, threads, device);
   if (status.ok()) return 0;
   fmt::print(stderr, "{}\n", std::string(status.message()));
   return 1;
