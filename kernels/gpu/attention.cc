@@ -9,14 +9,14 @@ namespace {
 
 constexpr int64_t kMostColumns = 256;  // of a head
 
-// The multiprocessors of a large GPU. Where there are fewer blocks, several share the keys of a
-// row, so many at least for each.
-constexpr int64_t kEnoughBlocks = 132;
-constexpr int64_t kRowsOfBlock = 16;
-constexpr int64_t kFewestKeys = 64;
+// Two for each multiprocessor of a large GPU. Where there are fewer blocks, several share the keys
+// of a row, so many at least for each: to join what they have takes longer than to read these.
+constexpr int64_t kEnoughBlocks = 264;
+constexpr int64_t kFewestKeys = 256;
 
 int64_t SplitsOf(const AttentionCall& call) {
-  const int64_t blocks = call.batch * call.heads * ((call.q_len + kRowsOfBlock - 1) / kRowsOfBlock);
+  const int64_t rows = call.q_len == 1 ? 1 : call.q_len <= kMostFewRows ? kFewRows : kMostFewRows;
+  const int64_t blocks = call.batch * call.heads * ((call.q_len + rows - 1) / rows);
   if (blocks == 0) return 1;
   return std::clamp<int64_t>(std::min(kEnoughBlocks / blocks, call.k_len / kFewestKeys), 1, 64);
 }
@@ -25,44 +25,22 @@ AttentionOperand OperandOf(const TensorView& view, const AttentionCall::Layout& 
   return {view.data, layout.batch, layout.head, layout.row, layout.element, layout.offset};
 }
 
-// present = the rows of past and then those of `now`, whose elements lie side by side. past and
-// present are [B, H, rows, dim].
-KernelStatus AppendRows(const RunArgs& args, const AttentionCall& call, const TensorView& past,
-                        const TensorView& now, const AttentionCall::Layout& layout, int64_t dim,
-                        const TensorView& present) {
-  const auto size = static_cast<int64_t>(SizeOf(present.dtype));
-  const auto at = [&](const TensorView& view, int64_t element) {
-    return view.as<std::byte>() + element * size;
-  };
-  const auto copy = [&](PieceCopyParams p) {
-    return p.rows * p.width == 0 ? KernelStatus::Ok() : QueueOf(args).Launch(p);
-  };
-  const int64_t row = dim * size, pitch = call.k_len * row, old = call.past_len * row;
-  KernelStatus status =
-      copy({past.data, present.data, call.batch * call.kv_heads, old, old, pitch});
-  const int64_t first = call.past_len * dim, head = call.k_len * dim;
-  // A piece is the new row of all heads, as in decoding, or all new rows of a head.
-  const bool by_row = call.new_len() < call.kv_heads;
-  for (int64_t b = 0; b < call.batch; ++b) {
-    for (int64_t i = 0; status.ok() && i < (by_row ? call.new_len() : call.kv_heads); ++i) {
-      const int64_t h = by_row ? 0 : i, j = by_row ? i : 0;
-      status = copy({at(now, layout.At(b, h, j)),
-                     at(present, (b * call.kv_heads + h) * head + first + j * dim),
-                     by_row ? call.kv_heads : call.new_len(), row,
-                     (by_row ? layout.head : layout.row) * size, by_row ? pitch : row});
-    }
-  }
-  return status;
-}
-
 // Afterwards the results are the keys and values to attend to.
 KernelStatus Append(const RunArgs& args, const AttentionCall& call) {
-  constexpr size_t kPast = AttentionCall::kPast;
-  KernelStatus status =
-      AppendRows(args, call, args.inputs[kPast], args.inputs[1], call.k, call.dim, args.outputs[1]);
-  if (!status.ok()) return status;
-  return AppendRows(args, call, args.inputs[kPast + 1], args.inputs[2], call.v, call.v_dim,
-                    args.outputs[2]);
+  const auto size = static_cast<int64_t>(SizeOf(args.outputs[1].dtype));
+  const auto part = [&](size_t which, const AttentionCall::Layout& layout, int64_t columns) {
+    return AppendRowsParams::Part{args.inputs[AttentionCall::kPast + which].data,
+                                  args.inputs[1 + which].as<std::byte>() + layout.offset * size,
+                                  args.outputs[1 + which].data,
+                                  columns * size,
+                                  layout.batch * size,
+                                  layout.head * size,
+                                  layout.row * size};
+  };
+  if (args.outputs[1].numel() + args.outputs[2].numel() == 0) return KernelStatus::Ok();
+  return QueueOf(args).Launch(AppendRowsParams{part(0, call.k, call.dim),
+                                               part(1, call.v, call.v_dim), call.batch,
+                                               call.kv_heads, call.past_len, call.k_len});
 }
 
 template <auto kReadCall>

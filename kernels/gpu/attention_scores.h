@@ -110,9 +110,17 @@ __device__ inline float Shrinking(float before, float most) {
   return most == -INFINITY ? 1.0f : expf(before - most);
 }
 
+// True if rows of this many columns lie in whole vectors of 16 bytes.
+template <typename T>
+bool InVectors(const AttentionOperand& x, int columns) {
+  constexpr int64_t kEach = kInPack<T>;
+  return x.element == 1 && IsAligned(x.data, 16) && columns % kEach == 0 &&
+         (x.offset | x.batch | x.head | x.row) % kEach == 0;
+}
+
 inline constexpr int kTileColumns = 128;  // the widest head of LaunchTiles
 // Launches attention of many rows, whose keys are not split. Heads have at most kTileColumns
-// columns.
+// columns, and fewer than 2^30 queries and keys.
 void LaunchTiles(StreamHandle stream, const AttentionParams& p);
 
 }  // namespace tenon::kernels::gpu

@@ -60,6 +60,26 @@ __global__ void __launch_bounds__(kThreads) PieceCopy(TENON_GRID_CONSTANT PieceC
   }
 }
 
+// Widths and strides are in elements of T here.
+template <typename T>
+__global__ void __launch_bounds__(kThreads) AppendRows(TENON_GRID_CONSTANT AppendRowsParams p) {
+  const int64_t rows = p.batch * p.heads * p.length;
+  const int64_t keys = rows * p.keys.width, n = keys + rows * p.values.width;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const AppendRowsParams::Part& part = i < keys ? p.keys : p.values;
+    const int64_t to = i < keys ? i : i - keys;
+    int64_t both = to;
+    const int64_t column = DivMod(both, part.width), row = DivMod(both, p.length);
+    int64_t b = both;
+    const int64_t h = DivMod(b, p.heads);
+    static_cast<T*>(part.present)[to] =
+        row < p.past_len ? As<T>(part.past)[(both * p.past_len + row) * part.width + column]
+                         : As<T>(part.now)[b * part.batch + h * part.head +
+                                           (row - p.past_len) * part.row + column];
+  }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads) Gather(TENON_GRID_CONSTANT GatherParams p) {
   const int64_t n = p.outer * p.count * p.width;
@@ -160,6 +180,25 @@ void LaunchOn(StreamHandle stream, const PieceCopyParams& params) {
   p.out_pitch /= size;
   DispatchSize(size, [&]<typename T>() {
     TENON_LAUNCH(PieceCopy<T>, BlocksFor(p.rows * p.width, kThreads), kThreads, 0, stream, p);
+  });
+}
+
+void LaunchOn(StreamHandle stream, const AppendRowsParams& params) {
+  AppendRowsParams p = params;
+  uint64_t all = 0;
+  for (const AppendRowsParams::Part* part : {&p.keys, &p.values}) {
+    all |= Address(part->past) | Address(part->now) | Address(part->present);
+    for (int64_t bytes : {part->width, part->batch, part->head, part->row}) {
+      all |= static_cast<uint64_t>(bytes);
+    }
+  }
+  const int size = CommonSize(all, 0, 0, 0);
+  for (AppendRowsParams::Part* part : {&p.keys, &p.values}) {
+    for (int64_t* bytes : {&part->width, &part->batch, &part->head, &part->row}) *bytes /= size;
+  }
+  const int64_t n = p.batch * p.heads * p.length * (p.keys.width + p.values.width);
+  DispatchSize(size, [&]<typename T>() {
+    TENON_LAUNCH(AppendRows<T>, BlocksFor(n, kThreads), kThreads, 0, stream, p);
   });
 }
 

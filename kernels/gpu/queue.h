@@ -86,7 +86,7 @@ class Device {
 
 // The only symbol of the plugin is `TenonOpenCudaDevice`. If it fails, *device is null and the
 // status says what is missing. `interface_version` must be kPluginInterface of the same build.
-inline constexpr int kPluginInterface = 3;
+inline constexpr int kPluginInterface = 4;
 inline constexpr char kPluginSymbol[] = "TenonOpenCudaDevice";
 using OpenDeviceFn = void (*)(int interface_version, int ordinal, KernelStatus* status,
                               std::shared_ptr<Device>* device);

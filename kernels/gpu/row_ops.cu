@@ -1,5 +1,6 @@
 // Softmax, norms and embeddings: one block a row, reductions in registers and shared memory.
 #include "kernels/gpu/device_code.h"
+#include "kernels/gpu/vector_rows.h"
 
 namespace tenon::kernels::gpu {
 namespace {
@@ -125,12 +126,14 @@ void LaunchOn(StreamHandle stream, const SoftmaxParams& p) {
 }
 
 void LaunchOn(StreamHandle stream, const NormParams& p) {
+  if (LaunchVectors(stream, p)) return;
   DispatchFloats(p.dtype, [&]<typename T>() {
     TENON_LAUNCH(Norm<T>, BlocksFor(p.rows, 1), ThreadsForRow(p.n, kMostThreads), 0, stream, p);
   });
 }
 
 void LaunchOn(StreamHandle stream, const EmbeddingParams& p) {
+  if (LaunchVectors(stream, p)) return;
   DispatchFloats(p.dtype, [&]<typename T>() {
     TENON_LAUNCH(Embedding<T>, BlocksFor(p.rows, 1), ThreadsForRow(p.n, kMostThreads), 0, stream,
                  p);

@@ -27,6 +27,10 @@ class EmulatorTest : public ::testing::Test {
     const FaultyParams p = {fault, in_.data(), out_.data(), kElements, host_.data()};
     TENON_LAUNCH(Reverse, kBlocks, kThreads, shared_bytes, nullptr, p);
   }
+  void LaunchCopied(Fault fault) {
+    const FaultyParams p = {fault, in_.data(), out_.data(), kElements, host_.data()};
+    TENON_LAUNCH(ReverseCopied, kBlocks, kThreads, 0, nullptr, p);
+  }
   std::vector<float> in_, out_, host_;
 };
 
@@ -42,6 +46,14 @@ TEST_F(EmulatorTest, RunsWhatIsRight) {
   }
 }
 
+// A copy for which nobody waits has not arrived.
+TEST_F(EmulatorTest, CopiesArriveWhenWaitedFor) {
+  LaunchCopied(Fault::kNone);
+  EXPECT_EQ(out_[0], kThreads - 1);
+  LaunchCopied(Fault::kNoWaitForCopies);
+  EXPECT_TRUE(std::isnan(out_[0]));
+}
+
 using EmulatorDeathTest = EmulatorTest;
 
 TEST_F(EmulatorDeathTest, FindsRacesOfThreads) {
@@ -50,6 +62,11 @@ TEST_F(EmulatorDeathTest, FindsRacesOfThreads) {
   EXPECT_DEATH(Launch(Fault::kNoBarrierAfterReading),
                "emulated kernel Reverse: thread .* before the next barrier");
   EXPECT_DEATH(Launch(Fault::kDivergentBarrier), "barrier");
+}
+
+TEST_F(EmulatorDeathTest, FindsCopiesToWhatIsRead) {
+  EXPECT_DEATH(LaunchCopied(Fault::kNoBarrierAfterReading),
+               "emulated kernel ReverseCopied: thread .* before the next barrier");
 }
 
 TEST_F(EmulatorDeathTest, FindsRacesOfBlocks) {

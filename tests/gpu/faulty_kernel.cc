@@ -1,6 +1,7 @@
 // Compiled like device code (tests/CMakeLists.txt).
 #include "tests/gpu/faulty_kernel.h"
 
+#include "kernels/gpu/async_copy.h"
 #include "kernels/gpu/emulator/emulator.h"
 
 namespace tenon::kernels::gpu::emulator {
@@ -19,6 +20,24 @@ __global__ void Reverse(FaultyParams p) {
     if (p.fault == Fault::kBeyondTheEnd && thread == kThreads - 1) out = p.out + p.n - thread;
     if (p.fault == Fault::kHostMemory) out = p.host;
     out[thread] = tile[other];
+    if (p.fault != Fault::kNoBarrierAfterReading) __syncthreads();
+  }
+}
+
+__global__ void ReverseCopied(FaultyParams p) {
+  alignas(16) __shared__ float tile[kThreads];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads;
+  for (int pass = 0; pass < 2; ++pass) {
+    if (thread % 4 == 0) CopyAsync(tile + thread, p.in + first + thread);
+    EndCopies();
+    if (p.fault == Fault::kNoWaitForCopies) {
+      WaitForCopies<2>();
+    } else {
+      WaitForCopies<0>();
+    }
+    __syncthreads();
+    p.out[first + thread] = tile[kThreads - 1 - thread];
     if (p.fault != Fault::kNoBarrierAfterReading) __syncthreads();
   }
 }

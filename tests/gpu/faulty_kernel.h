@@ -17,6 +17,7 @@ enum class Fault {
   kBeyondTheEnd,
   kHostMemory,
   kDivergentBarrier,
+  kNoWaitForCopies,
 };
 struct FaultyParams {
   Fault fault;
@@ -28,6 +29,8 @@ struct FaultyParams {
 
 // out = in, backwards within each block of kThreads, twice.
 void Reverse(FaultyParams p);
+// The same by asynchronous copies.
+void ReverseCopied(FaultyParams p);
 
 }  // namespace tenon::kernels::gpu::emulator
 

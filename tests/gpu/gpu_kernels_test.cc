@@ -144,42 +144,6 @@ TEST(GpuKernelTest, FewReductionsOfMuchAreABlocksEach) {
   }
 }
 
-// Blocks of few and of many rows, heads of each width, whole and partly visible tiles of keys.
-TEST(GpuKernelTest, AttentionOfManyRowsIsComputedInTiles) {
-  struct Size {
-    int64_t batch, heads, q_len, k_len, dim, v_dim, window;
-  };
-  for (const Size& s : {Size{11, 12, 70, 70, 9, 12, 0}, Size{11, 12, 66, 20, 33, 40, 0},
-                        Size{1, 2, 150, 300, 8, 20, 90}, Size{2, 3, 40, 140, 60, 20, 33},
-                        Size{1, 2, 34, 70, 70, 128, 0}}) {
-    for (const bool causal : {false, true}) {
-      SCOPED_TRACE(std::to_string(s.dim) + (causal ? " causal" : ""));
-      Random random(5);
-      fused::AttentionAttrs attrs;
-      attrs.num_heads = attrs.kv_num_heads = s.heads;
-      attrs.scale = 0.4f;
-      attrs.causal = causal;
-      attrs.window = s.window;
-      attrs.q_layout = fused::AttentionQLayout::kBhsd;
-      attrs.k_layout = fused::AttentionKLayout::kBhsd;
-      attrs.v_layout = fused::AttentionVLayout::kBhsd;
-      attrs.out_layout = fused::AttentionOutLayout::kBshd;
-      Case c;
-      c.inputs = {random.Floats({s.batch, s.heads, s.q_len, s.dim}, -1, 1),
-                  random.Floats({s.batch, s.heads, s.k_len, s.dim}, -1, 1),
-                  random.Floats({s.batch, s.heads, s.k_len, s.v_dim})};
-      c.inputs.resize(6);
-      c.outputs = {Tensor(DType::kF32, {s.batch, s.q_len, s.heads, s.v_dim})};
-      c.attrs = MakeAttrs(attrs);
-      ASSERT_TRUE(RunCase(*ReferenceOf("fused.attention"), c).ok());
-      gpu::testing::EmulatedDevice device;
-      OnDevice run(device, GpuRegistry().Find("fused.attention")[0], c);
-      ASSERT_TRUE(run.Run().ok());
-      EXPECT_TRUE(Same(run.results()[0], c.outputs[0]));
-    }
-  }
-}
-
 TEST(StagingTest, CopiesKeepTheirOrderAndBytes) {
   gpu::testing::EmulatedDevice device;
   std::unique_ptr<gpu::Queue> queue;

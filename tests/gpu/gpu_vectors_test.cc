@@ -190,6 +190,53 @@ TEST(GpuVectorsTest, EpiloguesTakeNeighboursAtOnce) {
   }
 }
 
+// Rows that threads hold in one vector, in some, and not at all; tables and terms in any number.
+TEST(GpuVectorsTest, NormsAndEmbeddingsKeepRowsInRegisters) {
+  gpu::testing::EmulatedDevice device;
+  Random random(8);
+  const auto compare = [&](const char* op, const Case& made, DType dtype, int64_t shift) {
+    Case c = WithElements(made, dtype);
+    ASSERT_TRUE(RunCase(*ReferenceOf(op), c).ok());
+    OnDevice run(device, GpuRegistry().Find(op)[0], c, shift);
+    ASSERT_TRUE(run.Run().ok());
+    for (size_t i = 0; i < c.outputs.size(); ++i) {
+      EXPECT_TRUE(Same(run.results()[i], c.outputs[i])) << op << ", result " << i;
+    }
+  };
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+    for (const int64_t n : {8, 200, 2048, 4096, 8192, 8200, 45}) {
+      for (const int64_t shift : {0, 1}) {
+        SCOPED_TRACE(std::string(Name(dtype)) + " " + std::to_string(n) +
+                     (shift ? " shifted" : ""));
+        const auto row = [&] { return random.Floats({n}); };
+        Case skip;
+        skip.inputs = {random.Floats({3, 2, n}), random.Floats({2, n}), row(), row(), Tensor()};
+        skip.outputs = {Tensor(DType::kF32, {3, 2, n}), Tensor(DType::kF32, {3, 2, n})};
+        skip.attrs = MakeAttrs(fused::SkipLayerNormAttrs{.axis = 2});
+        compare("fused.skip_layer_norm", skip, dtype, shift);
+        Case rms;
+        rms.inputs = {random.Floats({3, n}), row()};
+        rms.outputs = {Tensor(DType::kF32, {3, n})};
+        rms.attrs = MakeAttrs(nn::RmsNormAttrs{.axis = 1});
+        compare("nn.rms_norm", rms, dtype, shift);
+        for (const int tables : {1, 3}) {
+          Case embedding;
+          embedding.inputs = {tables == 1 ? Tensor() : random.Floats({1, 3, n}), row(), row()};
+          for (int k = 0; k < tables; ++k) {
+            embedding.inputs.push_back(random.Ints(k == 1 ? Shape{3} : Shape{2, 3}, -5, 4));
+            embedding.inputs.push_back(random.Floats({5, n}));
+          }
+          embedding.outputs = {Tensor(DType::kF32, {2, 3, n}), Tensor(DType::kF32, {2, 3, n})};
+          fused::EmbeddingAttrs attrs;
+          attrs.norm = tables == 1 ? fused::EmbeddingNorm::kNone : fused::EmbeddingNorm::kLayer;
+          embedding.attrs = MakeAttrs(attrs);
+          compare("fused.embedding", embedding, dtype, shift);
+        }
+      }
+    }
+  }
+}
+
 // Operands along rows of whole fours and of others, dense and not, and bodies of 32 and of 64 bits
 // with as many values as there may be.
 TEST(GpuVectorsTest, GroupsTakeFourElementsAtOnce) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <limits>
 #include <map>
 #include <memory>
@@ -110,6 +111,12 @@ struct Warp {
       {};  // by the generation's parity: the last exchange may still be read
 };
 
+// The copies of a thread that it has not waited for, by their groups.
+struct Copies {
+  std::deque<std::pair<unsigned, Copy>> waiting;
+  unsigned ended = 0;  // groups
+};
+
 // The block that runs. Threads take turns; a turn ends at a barrier that is not complete.
 class Block {
  public:
@@ -128,6 +135,7 @@ class Block {
       barrier_ = Barrier();
       for (Warp& warp : warps_) warp.barrier = Barrier();
       done_.assign(threads, false);
+      copies_.assign(threads, Copies());
       for (unsigned t = 0; t < threads; ++t) fibres_[t].Start(&Entry);
       idle_ = 0;
       ChooseOrder(launches_ + b);
@@ -159,6 +167,19 @@ class Block {
     return words;
   }
   void BlockBarrier() { Wait(barrier_, size_); }
+
+  void CopyLater(Copy copy) {
+    Copies& own = copies_[current_];
+    own.waiting.emplace_back(own.ended, copy);
+  }
+  void EndCopies() { ++copies_[current_].ended; }
+  bool TakeCopy(unsigned pending, Copy& copy) {
+    Copies& own = copies_[current_];
+    if (own.waiting.empty() || own.waiting.front().first + pending >= own.ended) return false;
+    copy = own.waiting.front().second;
+    own.waiting.pop_front();
+    return true;
+  }
 
   unsigned size() const { return size_; }
   unsigned grid() const { return grid_; }
@@ -214,6 +235,7 @@ class Block {
   std::vector<Warp> warps_;
   Barrier barrier_;
   std::vector<bool> done_;
+  std::vector<Copies> copies_;
   std::vector<unsigned> order_;  // in which threads take turns
   unsigned turn_ = 0, launches_ = 0;
   std::vector<float> shared_;
@@ -242,6 +264,10 @@ bool AnyOf(bool value) {
   const uint64_t* all = Block::Get().Exchange(value ? 1 : 0);
   return std::any_of(all, all + kLanes, [](uint64_t word) { return word != 0; });
 }
+
+void CopyLater(void* to, const void* from) { Block::Get().CopyLater({to, from}); }
+void EndCopies() { Block::Get().EndCopies(); }
+bool TakeCopy(unsigned pending, Copy& copy) { return Block::Get().TakeCopy(pending, copy); }
 
 int CompareAndSwap(int* at, int expected, int value) {
   const int old = *at;

@@ -63,8 +63,17 @@ float* DynamicShared();  // filled with NaN before each block
 void BlockBarrier();     // __syncthreads
 // Exchanges a word among all lanes of the warp. Returns the word of `lane`.
 uint64_t PickWord(uint64_t word, unsigned lane);
-bool AnyOf(bool value);                                // true if any lane of the warp has true
-unsigned Lane();                                       // of the calling thread in its warp
+bool AnyOf(bool value);  // true if any lane of the warp has true
+unsigned Lane();         // of the calling thread in its warp
+// Copies of a thread that arrive when it waits for them, in groups (async_copy.h).
+struct Copy {
+  void* to;
+  const void* from;
+};
+void CopyLater(void* to, const void* from);
+void EndCopies();
+// Takes the oldest copy, unless it is of the last `pending` groups.
+bool TakeCopy(unsigned pending, Copy& copy);
 int CompareAndSwap(int* at, int expected, int value);  // returns what was there
 
 // The same as PickWord for a value of at most 8 bytes.

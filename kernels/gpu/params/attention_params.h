@@ -37,6 +37,22 @@ struct AttentionParams {
 // Returns the floats of a part: largest score, sum of weights, whether a key is visible, and sums.
 constexpr int PartFloats(int v_dim) { return v_dim + 3; }
 
+// Attention of at most kMostFewRows queries takes blocks of kFewRows of them, and of one alone.
+inline constexpr int kFewRows = 4, kMostFewRows = 16;
+
+// Keys and values with the rows of `past`, and then those of `now`, whose elements lie side by
+// side. Past and present ones are [batch, heads, rows, width].
+struct AppendRowsParams {
+  struct Part {
+    const void* past;
+    const void* now;
+    void* present;
+    int64_t width, batch, head, row;  // in bytes; strides of `now`
+  };
+  Part keys, values;
+  int64_t batch, heads, past_len, length;  // length: with past_len
+};
+
 // Joins the parts of an AttentionParams, whose rows are in the order [batch, head, query].
 struct JoinAttentionParams {
   DType dtype;
