@@ -492,12 +492,12 @@ class IrOptTest(unittest.TestCase):
   def test_liveness_has_the_names_of_the_text(self):
     text = '''func.func() <{function_type = (i1, f32, f32) -> f32, sym_name = "main"}> ({
 ^bb0(%arg0: i1, %one: f32, %arg2: f32):
-  %one_0, %pair:2 = "a.b"() : () -> (f32, f32, f32)
+  %one_0, %pair:2 = a.b() : () -> (f32, f32, f32)
   cf.cond_br(%arg0)[^bb1, ^bb2] : (i1) -> ()
 ^bb1:
   func.return(%pair#1) : (f32) -> ()
 ^bb2:
-  %0 = "a.c"(%one, %arg2, %one_0) : (f32, f32, f32) -> f32
+  %0 = a.c(%one, %arg2, %one_0) : (f32, f32, f32) -> f32
   func.return(%0) : (f32) -> ()
 }) : () -> ()
 '''
