@@ -45,7 +45,7 @@ class IrOptTest(unittest.TestCase):
     generic = self.run_ok('-', '--print-generic')
     self.assertIn('"ten.add"(', generic)
     self.assertEqual(self.run_ok('-', '--mlir-print-op-generic'), generic)
-    self.assertEqual(self.run_ok('-', text=generic), self.run_ok('-'))
+    self.assertEqual(self.run_ok('-', text=generic), self.run_ok('-').replace('%x', '%arg0'))  # it has no names
 
   def test_locations(self):
     self.assertIn('"<stdin>":3:', self.run_ok('-', '--mlir-print-debuginfo'))
