@@ -65,6 +65,7 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   ParseOptions parse;
   parse.file_name = name;
+  parse.keep_names = options.keep_names;
   TENON_ASSIGN_OR_RETURN(OwnedOp module, mapped ? ParseMappedModule(*context, text, parse)
                                                 : ParseModule(*context, text, parse));
   return Model(std::move(context), std::move(module), {}, options.extension);

@@ -116,6 +116,8 @@ struct LoadOptions {
   // Changes to an ONNX model before it is imported: a part of it, sizes of inputs, more outputs.
   // InvalidArgument for IR text.
   onnx::ModelEdit edit{};
+  // Whether values of IR text keep their names (Value::name). Those of an ONNX model always do.
+  bool keep_names = true;
 };
 
 // Reads an ONNX model or IR text, told apart by name and content; "-" is standard input. Weights

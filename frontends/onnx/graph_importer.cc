@@ -223,6 +223,7 @@ absl::StatusOr<Value> GraphImporter::Lookup(Scope& scope, const std::string& nam
     }
     Register(s->last_weight);
     const Value value = s->last_weight->result();
+    SetName(value, name);
     s->values.emplace(name, value);
     return value;
   }
@@ -458,6 +459,7 @@ absl::Status GraphImporter::Bind(Node& node, Scope& scope) {
       return node.Error(fmt::format("{} has no output {}", node.op_type(), i));
     }
     scope.values.insert_or_assign(name, value);
+    SetName(value, name);
     CheckDeclared(scope, name, value.type(), node.location());
   }
   return absl::OkStatus();

@@ -142,7 +142,10 @@ class GraphImporter {
   std::string DescribeInput(const std::string& name) const;
   // Erases everything after `last`; null: everything except the constants of `scope`.
   void EraseAfter(const Scope& scope, Block& block, Operation* last);
+  // Makes the outputs of a node visible, and names them in the IR.
   absl::Status Bind(Node& node, Scope& scope);
+  // Gives a value without a name the one of the model, with "_" for all but letters and digits.
+  static void SetName(Value value, std::string name);
   absl::Status Inline(Node& node, const onnxpb::FunctionProto& function, Scope& scope,
                       OpBuilder& builder, const Frame& frame);
   const onnxpb::FunctionProto* FindFunction(const onnxpb::NodeProto& node) const;

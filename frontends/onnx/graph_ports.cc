@@ -1,6 +1,7 @@
 // The inputs and outputs of a graph as arguments and results of a function.
 #include <fmt/format.h>
 
+#include "absl/strings/ascii.h"
 #include "frontends/onnx/graph_importer.h"
 #include "frontends/onnx/node.h"
 #include "frontends/onnx/ops/containers/sequence_formula.h"
@@ -51,6 +52,14 @@ absl::StatusOr<std::vector<GraphImporter::Input>> GraphImporter::DeclareInputs(
   return inputs;
 }
 
+void GraphImporter::SetName(Value value, std::string name) {
+  if (value.has_name()) return;
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  value.set_name(name);
+}
+
 absl::Status GraphImporter::BindInputs(std::span<const Input> inputs, Scope& scope) {
   OpBuilder builder = OpBuilder::AtEnd(context_, scope.block);
   unsigned next = 0;
@@ -60,6 +69,7 @@ absl::Status GraphImporter::BindInputs(std::span<const Input> inputs, Scope& sco
     if (input.container) names = PackedNames(input.name, *input.container);
     for (const std::string& name : names) {
       arguments.push_back(scope.block->argument(next++));
+      SetName(arguments.back(), name);
       NameDims(arguments.back(), name);
     }
     const Value value = input.container ? Wrap(builder, Location::Name(context_, input.name),

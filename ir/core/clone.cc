@@ -95,8 +95,13 @@ class Cloner {
     if (learn_) {
       for (unsigned i = 0; i < op.num_results(); ++i) mapping_.Map(op.result(i), copy->result(i));
     }
+    for (unsigned i = 0; i < op.num_results(); ++i) CopyName(op.result(i), copy->result(i));
     for (unsigned i : unknown) pending_.emplace_back(&copy->operands()[i], op.operand(i));
     return copy;
+  }
+
+  static void CopyName(Value from, Value to) {
+    if (from.has_name()) to.set_name(from.name());
   }
 
   void Enter(const Region& from, Region& to) {
@@ -105,7 +110,9 @@ class Cloner {
       mapping_.Map(&block, copy);
       for (unsigned i = 0; i < block.num_arguments(); ++i) {
         Value argument = block.argument(i);
-        mapping_.Map(argument, copy->AddArgument(argument.type(), argument.location()));
+        Value argument_copy = copy->AddArgument(argument.type(), argument.location());
+        CopyName(argument, argument_copy);
+        mapping_.Map(argument, argument_copy);
       }
     }
     regions_.push_back({.from = &from, .first_pending = pending_.size()});

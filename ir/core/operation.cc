@@ -88,6 +88,7 @@ void Operation::Destroy() {
   for (unsigned i = 0; i < num_results_; ++i) {
     TENON_DCHECK(!result(i).has_uses());
     while (result(i).has_uses()) result(i).uses().first->set(Value());
+    if (result(i).has_name()) result(i).impl()->DropName();
   }
   size_t bytes =
       AllocationSize(num_operands_cap(), num_results_, num_slots_, num_successors_, num_regions_);

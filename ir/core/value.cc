@@ -1,8 +1,12 @@
 #include "ir/core/value.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "ir/base/check.h"
 #include "ir/base/guarded_read.h"
 #include "ir/core/block.h"
+#include "ir/core/context/context_impl.h"
 #include "ir/core/operation.h"
 #include "ir/core/use_list.h"
 
@@ -51,8 +55,61 @@ size_t Value::num_uses() const {
   return n;
 }
 
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// As the lexer reads names behind "%" (lexer.h). A name does not end with "-", for "->" may follow.
+std::string ReadableName(std::string_view name) {
+  std::string text;
+  for (char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool kept = letter || IsDigit(c) || c == '_' || c == '$' || c == '.' || c == '-';
+    if (text.empty() && IsDigit(c)) text += '_';
+    text += kept ? c : '_';
+  }
+  if (text.ends_with('-')) text.back() = '_';
+  return text;
+}
+
+// True for the names that the printer gives to values without one.
+bool IsGivenByPrinter(std::string_view name) {
+  if (name.starts_with("arg")) name.remove_prefix(3);
+  return std::all_of(name.begin(), name.end(), IsDigit);
+}
+
+}  // namespace
+
+void ValueImpl::DropName() {
+  auto& shard = ImplOf(*type().storage()->context).NamesOf(this);
+  std::lock_guard<std::mutex> lock(shard.mutex);
+  shard.names.erase(this);
+  type_and_index_ &= ~kNamedFlag;
+}
+
+std::string Value::name() const {
+  if (!has_name()) return std::string();
+  auto& shard = ImplOf(*type().storage()->context).NamesOf(impl_);
+  std::lock_guard<std::mutex> lock(shard.mutex);
+  return shard.names.at(impl_);
+}
+
+void Value::set_name(std::string_view name) {
+  TENON_CHECK_READ(impl_ != nullptr);
+  if (IsGivenByPrinter(name)) {
+    if (has_name()) impl_->DropName();
+    return;
+  }
+  auto& shard = ImplOf(*type().storage()->context).NamesOf(impl_);
+  std::string text = ReadableName(name);
+  std::lock_guard<std::mutex> lock(shard.mutex);
+  shard.names[impl_] = std::move(text);
+  impl_->type_and_index_ |= ValueImpl::kNamedFlag;
+}
+
 void Value::ReplaceAllUsesWith(Value other) {
   TENON_CHECK(other != *this);
+  if (has_name() && other && !other.has_name()) other.set_name(name());
   while (impl_->first_use_ != nullptr) impl_->first_use_->set(other);
 }
 

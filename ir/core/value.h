@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string>
+#include <string_view>
 
 #include "ir/core/location.h"
 #include "ir/core/type.h"
@@ -17,7 +19,8 @@ class OpOperand;
 class Value;
 
 // Storage of a value, 16 bytes. The upper 16 bits of the type pointer hold the result index,
-// saturated at kMaxIndex, and a flag for block arguments: user-space addresses fit 48 bits.
+// saturated at kMaxIndex, a flag for block arguments and one for values with a name: user-space
+// addresses fit 48 bits.
 class ValueImpl {
  public:
   // See Value::type.
@@ -31,6 +34,8 @@ class ValueImpl {
   }
   // See Value::is_block_argument.
   bool is_block_argument() const { return (type_and_index_ & kArgumentFlag) != 0; }
+  // See Value::has_name.
+  bool has_name() const { return (type_and_index_ & kNamedFlag) != 0; }
 
  private:
   friend class Block;
@@ -41,13 +46,15 @@ class ValueImpl {
 
   static constexpr uintptr_t kPointerMask = (uintptr_t{1} << 48) - 1;
   static constexpr uintptr_t kArgumentFlag = uintptr_t{1} << 63;
-  static constexpr unsigned kMaxIndex = 0x7fff;
+  static constexpr uintptr_t kNamedFlag = uintptr_t{1} << 62;
+  static constexpr unsigned kMaxIndex = 0x3fff;
 
   ValueImpl(Type type, unsigned index, bool argument)
       : type_and_index_(reinterpret_cast<uintptr_t>(type.storage()) |
                         (uintptr_t{index < kMaxIndex ? index : kMaxIndex} << 48) |
                         (argument ? kArgumentFlag : 0)) {}
   unsigned stored_index() const { return static_cast<unsigned>(type_and_index_ >> 48) & kMaxIndex; }
+  void DropName();  // at the end of the value, and for a value without a name
 
   OpOperand* first_use_ = nullptr;
   uintptr_t type_and_index_;
@@ -59,6 +66,9 @@ class BlockArgumentImpl : public ValueImpl {
   // For Block::AddArgument.
   BlockArgumentImpl(Type type, Block* owner, uint32_t index, Location location)
       : ValueImpl(type, 0, true), owner(owner), index(index), location(location) {}
+  ~BlockArgumentImpl() {
+    if (has_name()) DropName();
+  }
   Block* owner;       // the block that has the argument
   uint32_t index;     // its position in the block
   Location location;  // where it comes from
@@ -92,6 +102,15 @@ class Value {
   Block* parent_block() const;
   Location location() const;  // Of the operation or the argument.
 
+  // A name is a hint for people: the printer shows the value under it. It changes no meaning, and
+  // several values may have one name. Clones have it too, and ReplaceAllUsesWith hands it on.
+  bool has_name() const { return impl_->has_name(); }
+  // The name without "%"; empty if there is none.
+  std::string name() const;
+  // Sets the name. Characters that no name in text may have become "_". Empty text removes the
+  // name, as do those that the printer itself gives: numbers, and "arg" with a number.
+  void set_name(std::string_view name);
+
   class UseIterator;
   struct UseRange;
   // All uses, the most recent first. Setting an operand removes its use from the list, so read
@@ -102,7 +121,7 @@ class Value {
   // Takes time linear in the number of uses.
   size_t num_uses() const;
   // Makes all uses refer to `other`, which must be a different value. Types may differ; the
-  // verifier checks them.
+  // verifier checks them. `other` takes over the name, if it has none.
   void ReplaceAllUsesWith(Value other);
   // The same, but keeps the uses by the op `except`.
   void ReplaceAllUsesExcept(Value other, const Operation* except);

@@ -93,14 +93,14 @@ TEST_F(MappedTest, EveryItemMustMatch) {
   const std::string relus = OnMatrix("%x", "ten.relu", "%a") + OnMatrix("%y", "ten.relu", "%b");
   const std::string after = After(kReluBelow, relus + JoinOf("%x, %y"), "tensor<4x3xf32>");
   EXPECT_EQ(fires_, 1);
-  EXPECT_THAT(after, HasSubstr("ten.concat(%arg0, %arg1)"));
+  EXPECT_THAT(after, HasSubstr("ten.concat(%a, %b)"));
   EXPECT_THAT(after, HasSubstr("ten.relu(%0)"));
   EXPECT_THAT(After(kReluBelow, relus + JoinOf("%x, %y, %c"), "tensor<6x3xf32>"),
-              HasSubstr("ten.concat(%0, %1, %arg2)"));
+              HasSubstr("ten.concat(%x, %y, %c)"));
   EXPECT_EQ(fires_, 0);
   // One item twice.
   EXPECT_THAT(After(kReluBelow, relus + JoinOf("%x, %x"), "tensor<4x3xf32>"),
-              HasSubstr("ten.concat(%arg0, %arg0)"));
+              HasSubstr("ten.concat(%a, %a)"));
   // An item that is also used elsewhere.
   EXPECT_THAT(After(kReluBelow,
                     relus + "  %l = ten.concat(%x, %y) <{axis = 0 : i64}> : (tensor<2x3xf32>, "
@@ -108,7 +108,7 @@ TEST_F(MappedTest, EveryItemMustMatch) {
                             "  %r = ten.concat(%l, %y) <{axis = 0 : i64}> : (tensor<4x3xf32>, "
                             "tensor<2x3xf32>) -> tensor<6x3xf32>\n",
                     "tensor<6x3xf32>"),
-              HasSubstr("ten.concat(%0, %1)"));
+              HasSubstr("ten.concat(%x, %y)"));
   EXPECT_EQ(fires_, 0);
 }
 
@@ -142,8 +142,8 @@ TEST_F(MappedTest, TheResultMapsToo) {
             "tensor<4x3xf32>\n  %r = ten.tanh(%l) : (tensor<4x3xf32>) -> tensor<4x3xf32>\n",
             "tensor<4x3xf32>");
   EXPECT_EQ(fires_, 1);
-  EXPECT_THAT(after, HasSubstr("ten.tanh(%arg0)"));
-  EXPECT_THAT(after, HasSubstr("ten.tanh(%arg1)"));
+  EXPECT_THAT(after, HasSubstr("ten.tanh(%a)"));
+  EXPECT_THAT(after, HasSubstr("ten.tanh(%b)"));
   EXPECT_THAT(after, HasSubstr("ten.concat(%0, %1)"));
 }
 
@@ -160,8 +160,8 @@ TEST_F(MappedTest, PartsAreSharedByAllItems) {
                              std::pair("%c, %a", "%b, %c"), std::pair("%c, %a", "%c, %b")}) {
     const std::string after = After(products, body(x, y), "tensor<4x3xf32>");
     EXPECT_EQ(fires_, 1) << x << "; " << y;
-    EXPECT_THAT(after, HasSubstr("ten.sub(%arg0, %arg2)"));
-    EXPECT_THAT(after, HasSubstr("ten.sub(%arg1, %arg2)"));
+    EXPECT_THAT(after, HasSubstr("ten.sub(%a, %c)"));
+    EXPECT_THAT(after, HasSubstr("ten.sub(%b, %c)"));
   }
   After(products, body("%a, %c", "%b, %b"), "tensor<4x3xf32>");
   EXPECT_EQ(fires_, 0);

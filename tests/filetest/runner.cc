@@ -148,6 +148,7 @@ class CaseRunner {
 
   // Both forms, with and without locations, read back as what was printed; so does a clone.
   void CheckRoundTrips(const Operation& module) {
+    const std::string whole = Print(module, {.generic = true});
     for (bool generic : {false, true}) {
       for (bool locations : {false, true}) {
         PrintOptions options{generic, locations, false};
@@ -158,6 +159,7 @@ class CaseRunner {
         ASSERT_TRUE(again.ok()) << where() << "reading back: " << again.status().message() << "\n"
                                 << text;
         EXPECT_EQ(text, Print(**again, options)) << where() << "reading back what was printed";
+        EXPECT_EQ(whole, Print(**again, {.generic = true})) << where() << "another program";
       }
     }
     OwnedOp clone(Clone(module));

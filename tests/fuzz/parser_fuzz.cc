@@ -13,6 +13,8 @@ namespace tenon::fuzz {
 namespace {
 
 std::string CheckReadsBack(Context& context, const Operation& module) {
+  const PrintOptions whole{.generic = true, .locations = true};
+  const std::string all = Print(module, whole);
   for (bool generic : {false, true}) {
     PrintOptions print{generic, true, false};
     std::string text = Print(module, print);
@@ -25,6 +27,8 @@ std::string CheckReadsBack(Context& context, const Operation& module) {
     if (std::string second = Print(**again, print); second != text) {
       return "printed text reads back differently:\n" + text + "\n--- then\n" + second;
     }
+    if (std::string read = Print(**again, whole); read != all)
+      return "printed text reads back as another program:\n" + all + "\n--- then\n" + read;
   }
   return {};
 }

@@ -108,8 +108,9 @@ TEST(ParserTest, MissingSlotsTakeDefaults) {
   TestIr ir;
   absl::StatusOr<OwnedOp> module = ParseModule(ir.context, "t.tagged() <{axis = 1}> : () -> ()");
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_EQ(Print(*(*module)->region().front().front()),
-            "t.tagged() <{axis = 1 : i64, kind = \"a\", scale = 1.000000e+00 : f32}> : () -> ()");
+  EXPECT_EQ(
+      Print(*(*module)->region().front().front(), {.generic = true}),
+      "\"t.tagged\"() <{axis = 1 : i64, kind = \"a\", scale = 1.000000e+00 : f32}> : () -> ()");
 }
 
 TEST(ParserTest, AContextWithoutDialectsIsNamed) {

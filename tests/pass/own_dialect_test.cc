@@ -243,7 +243,7 @@ func.func() <{function_type = (tensor<i64>, tensor<2xf32>, tensor<2xi64>) -> ten
   };
   const std::string inlined =
       RunText("inline,symbol-dce", call("%token, %x", "tensor<i64>, tensor<2xf32>"));
-  EXPECT_THAT(inlined, HasSubstr("ten.add(%arg1, %arg1)"));
+  EXPECT_THAT(inlined, HasSubstr("ten.add(%x, %x)"));
   EXPECT_THAT(inlined, Not(HasSubstr("my.invoke")));
   EXPECT_THAT(RunText("inline", call("%token, %y", "tensor<i64>, tensor<2xi64>")),
               HasSubstr("my.invoke"));

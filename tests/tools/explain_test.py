@@ -120,7 +120,8 @@ def computed_scale(text):
   """The number of a layer's scores is the largest id of a token."""
   text = insert_on(text, SELF + 'Mul', 1, 'ten.cast(%largest) <{{to = f32}}> : (tensor<i64>) -> {type}')
   lines = text.split('\n')
-  lines.insert(line_of(lines, 'planted'), '    %largest = ten.reduce_max(%arg0) <{axes = array<i64: 0, 1>, keepdims = false}>'
+  ids = re.search(r'\^bb0\((%\w+)', text).group(1)
+  lines.insert(line_of(lines, 'planted'), f'    %largest = ten.reduce_max({ids}) <{{axes = array<i64: 0, 1>, keepdims = false}}>'
                ' : (tensor<?x?xi64, ["batch", "seq"]>) -> tensor<i64>')
   return '\n'.join(lines)
 

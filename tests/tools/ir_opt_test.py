@@ -45,7 +45,7 @@ class IrOptTest(unittest.TestCase):
     generic = self.run_ok('-', '--print-generic')
     self.assertIn('"ten.add"(', generic)
     self.assertEqual(self.run_ok('-', '--mlir-print-op-generic'), generic)
-    self.assertEqual(self.run_ok('-', text=generic), self.run_ok('-'))
+    self.assertEqual(self.run_ok('-', text=generic), self.run_ok('-').replace('%x', '%arg0'))  # it has no names
 
   def test_locations(self):
     self.assertIn('"<stdin>":3:', self.run_ok('-', '--mlir-print-debuginfo'))
@@ -488,6 +488,24 @@ class IrOptTest(unittest.TestCase):
       with open(path, 'w', encoding='utf-8') as f:
         f.write(one.replace('rule gelu-erf', 'rule my-gelu'))
       self.assertIn('1 rule checked: 0 wrong', self.run_ok(f'--check-rules={path}', text=None))
+
+  def test_liveness_has_the_names_of_the_text(self):
+    text = '''func.func() <{function_type = (i1, f32, f32) -> f32, sym_name = "main"}> ({
+^bb0(%arg0: i1, %one: f32, %arg2: f32):
+  %one_0, %pair:2 = a.b() : () -> (f32, f32, f32)
+  cf.cond_br(%arg0)[^bb1, ^bb2] : (i1) -> ()
+^bb1:
+  func.return(%pair#1) : (f32) -> ()
+^bb2:
+  %0 = a.c(%one, %arg2, %one_0) : (f32, f32, f32) -> f32
+  func.return(%0) : (f32) -> ()
+}) : () -> ()
+'''
+    status, out, err = ir_opt('-', '--allow-unregistered-dialect', '--pass-pipeline=func.func(print-liveness)', text=text)
+    self.assertEqual(status, 0, err)
+    self.assertIn('  ^bb0: in nothing, out %one %arg2 %one_0 %pair#1\n  ^bb1: in %pair#1, out nothing\n', err)
+    for line in text.splitlines()[1:]:
+      self.assertIn(line.split('  //')[0], out)
 
   def test_any_number_of_threads_writes_the_same(self):
     # Functions of several kinds: folds, products on constants, fusions, branches, calls, equal operations.

@@ -139,7 +139,7 @@ class ReduceTest(unittest.TestCase):
 
   def test_sizes_stay_if_asked(self):
     text = self.reduced(MANY, 'grep -q ten.tanh', '--shrink-dims=false')
-    self.assertIn('ten.tanh(%arg0) : (tensor<8xf32>) -> tensor<8xf32>', text)
+    self.assertRegex(text, r'ten\.tanh\(%\w+\) : \(tensor<8xf32>\) -> tensor<8xf32>')
 
   def test_a_constant_becomes_a_splat(self):
     text = self.reduced(MANY, 'grep -q ten.mul.*constant {} || grep -q "core.constant.*8xf32" {}', '--shrink-dims=false')

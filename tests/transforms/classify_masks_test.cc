@@ -120,7 +120,7 @@ TEST(ClassifyMasks, Transposed) {
   MaskProgram p;
   p.Attend(p.Additive(p.Make<ten::LessEqualOp>(p.Query(), p.Key()), kLowest));
   EXPECT_EQ(p.Classified(), "window without causality");
-  EXPECT_THAT(p.text(), HasSubstr("causal = false"));
+  EXPECT_THAT(p.text(), ::testing::Not(HasSubstr("causal =")));
   EXPECT_THAT(p.text(), HasSubstr("window = 1"));
 }
 

@@ -187,7 +187,7 @@ class Sources:
         steps = []
         for line in expected:
             found = re.match(
-                r"  %(\d+) = kernel\.call\(([^)]*)\) <\{inplace = (-?\d+) : i64, kernel = \"([\w.]+)\", "
+                r"  %(\w+) = kernel\.call\(([^)]*)\) <\{(?:inplace = (-?\d+) : i64, )?kernel = \"([\w.]+)\", "
                 r"offsets = array<i64: (-?\d+)>.*\}>(.*) : \(.*\) -> tensor<([\dx]+)xf32>$",
                 line,
             )
@@ -202,7 +202,7 @@ class Sources:
                 {
                     "result": f"%{result}",
                     "operands": operands.split(", "),
-                    "inplace": int(inplace),
+                    "inplace": int(inplace or -1),
                     "kernel": kernel,
                     "offset": int(offset),
                     "bytes": size,
@@ -210,5 +210,5 @@ class Sources:
                 }
             )
         arena = int(self.find(path, r"kernel\.arena_bytes = (\d+)").group(1))
-        returned = self.find(path, r"\n//   func\.return\((%\d+)\)").group(1)
+        returned = self.find(path, r"\n//   func\.return\((%\w+)\)").group(1)
         return steps, returned, arena

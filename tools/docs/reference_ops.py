@@ -123,16 +123,18 @@ def attribute_rows(op, common):
 
 def syntax(op):
   """The op as text, with names for what it takes."""
-  def shown(operand):
-    return {'Single': f'%{operand.name}', 'Optional': f'[%{operand.name}]', 'Variadic': f'%{operand.name}…'}[operand.arity]
+  def shown(result):
+    return {'Single': f'%{result.name}', 'Optional': f'[%{result.name}]', 'Variadic': f'%{result.name}…'}[result.arity]
+
+  def operand(o):
+    listed = f'{o.name} = [%{o.name}…]' if op.needs_segments else f'%{o.name}…'
+    return {'Single': f'%{o.name}', 'Optional': f'[{o.name} = %{o.name}]', 'Variadic': listed}[o.arity]
 
   results = ', '.join(map(shown, op.results))
-  text = (results + ' = ' if results else '') + f'{op.full_name}({", ".join(map(shown, op.operands))})'
+  text = (results + ' = ' if results else '') + f'{op.full_name}({", ".join(map(operand, op.operands))})'
   if op.successors:
     text += '[' + ', '.join(f'^{s.name}' for s in op.successors) + ']'
   attrs = [f'{a.name} = {KINDS[a.kind][0].replace(" ", "-")}' for a in op.slots if not a.internal]
-  if op.needs_segments:
-    attrs = sorted(attrs + ['operandSegmentSizes = array<i32: …>'])
   text += f' <{{{", ".join(attrs)}}}>' if attrs and len(text) + len(', '.join(attrs)) <= 100 else packed(attrs)
   text += ' ({' + '}, {'.join(f' {r} ' for r in op.regions) + '})' if op.regions else ''
   made = ', '.join(r.name for r in op.results)
@@ -176,7 +178,8 @@ def op_lines(op, data):
     lines += md.table(['attribute', 'kind', 'default', 'meaning'], rows)
   if op.needs_segments:
     sizes = ', '.join(f'`{o.name}`' for o in op.operands)
-    lines += [f'`operandSegmentSizes` says how many values each operand has, in the order {sizes}. An absent operand has 0.', '']
+    lines += [f'The generic form has `operandSegmentSizes`: how many values each operand has, in the order {sizes}. An absent one '
+              'has 0.', '']
   lines += values_table('result', op.results, op)
   for title, things in (('region', op.regions), ('successor', [s.name for s in op.successors])):
     if things:
@@ -275,11 +278,12 @@ def index_page(all_dialects, data):
   lines += ['[Narrow types](../../glossary.md#narrow-type) are stored, moved and converted. An op that computes refuses them.', '']
   lines += ['A tensor may have [symbolic](../../glossary.md#symbol) or unknown extents. `tensor<?x8xf32, ["B", ""]>` has the symbol `B`.', '',
             'An optional operand may be absent. An op with two or more operands that are optional or of any number has the attribute',
-            '`operandSegmentSizes`, as in MLIR. Text must give it.', '']
+            '`operandSegmentSizes`, as in MLIR. Text has it, or the names of such operands:',
+            '[operands by name](../text-format.md#operands-by-name).', '']
   lines += ['## Attributes', '', 'An attribute has one of these kinds:', '']
   lines += md.table(['kind', 'how it is written'], [KINDS[k] for k in model.ATTR_KINDS])
   lines += ['Attributes stand in `<{ }>`, in any order. An attribute with a default may be left out when text is read. The printer',
-            'writes all of them, sorted by name.', '']
+            'sorts them, and leaves out those at their default, except in the generic form.', '']
   lines += ['## Shapes', '',
             'The line "Shape" of an op says how the types of its results follow from its operands and attributes. An operand of unknown',
             'rank gives a result of unknown rank. Extents may be symbols: `[B, S] + [1, S]` is `[B, S]`.', '',

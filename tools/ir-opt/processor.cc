@@ -72,6 +72,7 @@ class Processor {
     load.extension = tools::ExtensionOf(options_.op_files);
     load.allow_unregistered_dialects = options_.allow_unregistered_dialect;
     load.limits = options_.limits.library;
+    load.keep_names = !options_.print.generic;  // the generic form shows no names
     tools::SetExternalData(options_.external_data, load);
     load.edit = options_.edit;
     load.edit.keep_microsoft = options_.KeepsMicrosoft();

@@ -23,6 +23,7 @@
 #include "ir/core/constants/number_range.h"
 #include "ir/core/context/context.h"
 #include "ir/core/context/op_pool.h"
+#include "ir/core/value.h"
 
 namespace tenon {
 
@@ -211,6 +212,17 @@ struct ContextImpl {
     // The uppermost bits: where all hashes of a table end alike, it finds no free place.
     static_assert(std::tuple_size_v<decltype(discardable)> == 64);
     return discardable[absl::HashOf(op) >> (sizeof(size_t) * 8 - 6)];
+  }
+
+  // Names of values, shared out in the same way.
+  struct alignas(64) NameShard {
+    std::mutex mutex;
+    absl::flat_hash_map<const ValueImpl*, std::string> names;
+  };
+  std::array<NameShard, 64> value_names;
+  NameShard& NamesOf(const ValueImpl* value) {
+    static_assert(std::tuple_size_v<decltype(value_names)> == 64);
+    return value_names[absl::HashOf(value) >> (sizeof(size_t) * 8 - 6)];
   }
 
   // Symbols of large tables (symbol_table.h), as they were when `symbol_epoch` was

@@ -85,7 +85,8 @@ bool OpParser::ParseOperation(Block* into) {
   OperationState state;
   state.info = info;
   Uses uses;
-  if (!ParseUses(uses)) return false;
+  AllNamedUses named;
+  if (!ParseUses(uses, named)) return false;
   if (At(TokenKind::kLSquare) && !ParseSuccessors(state)) return false;
   if (Consume(TokenKind::kLess)) {
     entries_.clear();
@@ -105,6 +106,8 @@ bool OpParser::ParseOperation(Block* into) {
       return false;
   }
   if (!ParseSignature(uses, state)) return false;
+  if ((!named.empty() || info->segment_slot() >= 0) && !ArrangeOperands(name_at, named, state))
+    return false;
   if (!groups.empty() && num_results != state.result_types.size()) {
     return ErrorAt(begin, fmt::format("op '{}' has {} results, {} are named", info->name(),
                                       state.result_types.size(), num_results));
@@ -211,28 +214,6 @@ const OpInfo* OpParser::FindInfo(std::string_view name, size_t at) {
   return info;
 }
 
-bool OpParser::ParseUses(Uses& uses) {
-  if (!Expect(TokenKind::kLParen, "'(' before operands")) return false;
-  if (Consume(TokenKind::kRParen)) return true;
-  do {
-    if (!ParseUse(uses.emplace_back())) return false;
-  } while (Consume(TokenKind::kComma));
-  return Expect(TokenKind::kRParen, "',' or ')' in operands");
-}
-
-bool OpParser::ParseUse(Use& use) {
-  use.name = token_.text;
-  use.offset = offset();
-  if (!Expect(TokenKind::kPercentId, "an operand such as %0")) return false;
-  if (!At(TokenKind::kHashId)) return true;
-  std::string_view text = token_.text.substr(1);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), use.number);
-  if (error != std::errc() || end != text.data() + text.size())
-    return ErrorExpected("a result number such as #0");
-  Advance();
-  return true;
-}
-
 bool OpParser::ParseSuccessors(OperationState& state) {
   Advance();
   do {
@@ -326,37 +307,6 @@ void OpParser::WarnOfUnknownAttribute(const OpInfo& info, std::string_view name,
                           info.name(), name, name, DidYouMean(name, AttributeNames(info))));
 }
 
-bool OpParser::ParseSignature(const Uses& uses, OperationState& state) {
-  if (!Expect(TokenKind::kColon, "':' and the type of the op")) return false;
-  size_t at = offset();
-  // As ParseFunctionType, but straight into the op's state.
-  if (!Expect(TokenKind::kLParen, "'(' before operand types")) return false;
-  size_t count = 0;
-  if (!Consume(TokenKind::kRParen)) {
-    do {
-      Type type;
-      if (!ParseType(type)) return false;
-      if (count >= uses.size()) {
-        return ErrorAt(at, fmt::format("more operand types than operands ({})", uses.size()));
-      }
-      Value value;
-      if (!Resolve(uses[count++], type, value)) return false;
-      state.operands.push_back(value);
-    } while (Consume(TokenKind::kComma));
-    if (!Expect(TokenKind::kRParen, "',' or ')' in operand types")) return false;
-  }
-  if (count != uses.size()) {
-    return ErrorAt(at, fmt::format("{} operands, but {} operand types", uses.size(), count));
-  }
-  if (!Expect(TokenKind::kArrow, "'->' and result types")) return false;
-  if (!Consume(TokenKind::kLParen)) return ParseType(state.result_types.emplace_back());
-  if (Consume(TokenKind::kRParen)) return true;
-  do {
-    if (!ParseType(state.result_types.emplace_back())) return false;
-  } while (Consume(TokenKind::kComma));
-  return Expect(TokenKind::kRParen, "',' or ')' in result types");
-}
-
 bool OpParser::DefineResults(Operation* op, const ResultGroups& groups) {
   uint32_t first = 0;
   for (const ResultGroup& group : groups) {
@@ -366,6 +316,7 @@ bool OpParser::DefineResults(Operation* op, const ResultGroups& groups) {
     definition.count = group.count;
     definition.offset = group.offset;
     if (!Define(group.name, definition)) return false;
+    KeepName(group.name, op->result(first));
     first += group.count;
   }
   return true;

@@ -32,6 +32,12 @@ class OpParser : public AsmParser {
     uint32_t number = 0;
     size_t offset = 0;
   };
+  // Uses with the name of their operand group: "bias = %b" or "parts = [%a, %b]".
+  struct NamedUses {
+    std::string_view name;
+    size_t offset = 0;
+    size_t first = 0, count = 0;  // in the list of all uses
+  };
   // The meaning of a name: a block argument, or `count` results of `op` from result `first` on.
   struct Definition {
     Value argument;
@@ -83,6 +89,7 @@ class OpParser : public AsmParser {
   };
 
   using Uses = absl::InlinedVector<Use, 4>;
+  using AllNamedUses = std::vector<NamedUses>;
   using ResultGroups = absl::InlinedVector<ResultGroup, 1>;
   // What is open where an op, a label or an alias begins.
   struct Mark {
@@ -104,13 +111,20 @@ class OpParser : public AsmParser {
   bool IsFirstOfLine() const;
   bool AtStatement(bool top) const;  // an op, a label or, at the top, an alias
   void DefineUnknown(std::string_view name);
+  void KeepName(std::string_view name, Value value) {
+    if (options_.keep_names) value.set_name(name.substr(1));
+  }
 
   bool ParseOperation(Block* into);
   bool ParseResultGroups(ResultGroups& groups, size_t& total);
   const OpInfo* ParseOpName();
   const OpInfo* FindInfo(std::string_view name, size_t at);
-  bool ParseUses(Uses& uses);
+  bool ParseUses(Uses& uses, AllNamedUses& named);
+  bool ParseNamedUses(Uses& uses, AllNamedUses& named);
   bool ParseUse(Use& use);
+  // Brings operands, which are in the order of the text, into that of the definition, and sets
+  // operandSegmentSizes where the text has none. `at` is the place of the op.
+  bool ArrangeOperands(size_t at, const AllNamedUses& named, OperationState& state);
   bool ParseSuccessors(OperationState& state);
   bool ParseRegions(const OpInfo& info, unsigned& count);
   bool ParseSignature(const Uses& uses, OperationState& state);

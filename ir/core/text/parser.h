@@ -18,6 +18,8 @@ struct ParseOptions {
   bool verify = true;
   // Whether ops without a loc(...) get their position in the text as location.
   bool locate_by_text = true;
+  // Whether values keep their names in the text (Value::name), so that they are printed under them.
+  bool keep_names = true;
 };
 
 // Reads a module, or top-level ops, which then get a module around them. Accepts the generic form

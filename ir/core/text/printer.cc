@@ -4,7 +4,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,99 +17,10 @@
 #include "ir/core/context/context.h"
 #include "ir/core/text/asm_text.h"
 #include "ir/core/text/lexer.h"
+#include "ir/core/text/numbering.h"
 
 namespace tenon {
 namespace {
-
-// Gives blocks and values the numbers that MLIR gives them: a region's own values first, then those
-// of the regions nested in it. Sibling regions start from the same number; in the generic form, as
-// in MLIR, all numbers are different and the last sibling gets the lowest ones.
-class Numbering {
- public:
-  struct BlockNumber {
-    uint32_t block = 0;
-    uint32_t first_argument = 0;
-    bool entry = false;   // arguments are %arg0, %arg1, …; otherwise %0, %1, …
-    size_t first_op = 0;  // in results_
-  };
-
-  Numbering(const Operation& root, bool unique) : root_(root) {
-    if (root.num_results() > 0) root_result_ = next_value_++;
-    PushRegions(root);
-    while (!work_.empty()) {
-      Work work = work_.back();
-      work_.pop_back();
-      if (!unique) {
-        next_value_ = work.next_value;
-        next_argument_ = work.next_argument;
-      }
-      NumberRegion(*work.region);
-    }
-  }
-
-  // The number of an op's results; nullopt outside of the printed op, as there MLIR has no number
-  // either.
-  std::optional<uint32_t> Find(const Operation* op) const {
-    if (op == &root_) return root_result_;
-    const BlockNumber* block = op->block() == nullptr ? nullptr : Find(op->block());
-    if (block == nullptr) return std::nullopt;
-    return results_[block->first_op + op->position_after_renumbering()];
-  }
-  const BlockNumber* Find(const Block* block) const {
-    if (block == last_block_) return last_;
-    auto it = blocks_.find(block);
-    if (it == blocks_.end()) return nullptr;
-    last_block_ = block;
-    last_ = &it->second;
-    return last_;
-  }
-
- private:
-  struct Work {
-    const Region* region;
-    uint32_t next_value, next_argument;
-  };
-
-  void PushRegions(const Operation& op) {
-    for (unsigned i = 0; i < op.num_regions(); ++i) {
-      if (!op.region(i).empty()) work_.push_back({&op.region(i), next_value_, next_argument_});
-    }
-  }
-
-  void NumberRegion(const Region& region) {
-    uint32_t next_block = 0;
-    bool nested = false;
-    for (const Block& block : region) {
-      block.Renumber();  // gives positions
-      BlockNumber number;
-      number.entry = next_block == 0;
-      number.block = next_block++;
-      uint32_t& next = number.entry ? next_argument_ : next_value_;
-      number.first_argument = next;
-      next += block.num_arguments();
-      number.first_op = results_.size();
-      blocks_.emplace(&block, number);
-      for (const Operation& op : block) {
-        results_.push_back(next_value_);
-        if (op.num_results() > 0) ++next_value_;
-        nested |= op.num_regions() > 0;
-      }
-    }
-    if (!nested) return;
-    for (const Block& block : region) {
-      for (const Operation& op : block) PushRegions(op);
-    }
-  }
-
-  const Operation& root_;
-  uint32_t next_value_ = 0, next_argument_ = 0;
-  std::vector<Work> work_;
-  uint32_t root_result_ = 0;
-  std::vector<uint32_t> results_;  // by position, block after block
-  absl::flat_hash_map<const Block*, BlockNumber> blocks_;
-  mutable const Block* last_block_ = nullptr;
-  mutable const BlockNumber* last_ = nullptr;
-};
 
 class Printer {
  public:
@@ -128,7 +38,9 @@ class Printer {
 
  private:
   void PrintOperation(const Operation& op);
-  void PrintAttributes(const Operation& op);
+  // Whether operands of some groups are shown by name. If so, group_sizes_ has the sizes of all.
+  bool NamesGroups(const Operation& op);
+  void PrintAttributes(const Operation& op, bool by_name);
   void PrintRegion(const Region& region);
   void PrintBlockLabel(const Block& block);
   absl::Status PrintResources(TextSink sink);
@@ -139,8 +51,9 @@ class Printer {
       out_ += op.name();
     }
   }
-  void PrintUse(Value value);
-  void PrintBlock(const Block* block);
+  void PrintUse(Value value) { numbering_.AppendUse(out_, value); }
+  void PrintOperands(const Operation& op);
+  void PrintGroups(const Operation& op);  // operands as group_sizes_ says
   void PrintType(Type type) {
     if (type != last_type_) {
       std::unique_ptr<std::string>& text = types_[type.storage()];
@@ -175,50 +88,12 @@ class Printer {
   const TextSink* sink_ = nullptr;
   absl::Status status_;  // of the sink
   int depth_ = 0, nesting_ = 0;
+  absl::InlinedVector<int32_t, 6> group_sizes_;
   absl::flat_hash_map<const TypeStorage*, std::unique_ptr<std::string>> types_;
   Type last_type_;
   const std::string* last_type_text_ = nullptr;
   std::map<std::string, Attribute> resources_;
 };
-
-void Printer::PrintUse(Value value) {
-  out_ += '%';
-  if (!value) {
-    out_ += "<<NULL VALUE>>";
-    return;
-  }
-  if (value.is_block_argument()) {
-    const Numbering::BlockNumber* number = numbering_.Find(value.argument_owner());
-    if (number == nullptr) {
-      out_ += "<<UNKNOWN ARGUMENT>>";
-      return;
-    }
-    if (number->entry) out_ += "arg";
-    AppendInt(out_, number->first_argument + value.argument_index());
-    return;
-  }
-  const Operation* op = value.defining_op();
-  std::optional<uint32_t> number = numbering_.Find(op);
-  if (!number) {
-    out_ += "<<UNKNOWN RESULT>>";
-    return;
-  }
-  AppendInt(out_, *number);
-  if (op->num_results() > 1) {
-    out_ += '#';
-    AppendInt(out_, value.result_index());
-  }
-}
-
-void Printer::PrintBlock(const Block* block) {
-  const Numbering::BlockNumber* number = block == nullptr ? nullptr : numbering_.Find(block);
-  out_ += "^bb";
-  if (number == nullptr) {
-    out_ += "<<UNKNOWN>>";
-  } else {
-    AppendInt(out_, number->block);
-  }
-}
 
 // Remembers large constants, also those inside other attributes, for the resource section.
 void Printer::Note(Attribute attribute) {
@@ -240,7 +115,51 @@ void Printer::Note(Attribute attribute) {
   }
 }
 
-void Printer::PrintAttributes(const Operation& op) {
+// Groups that may have any number of operands have names in the default form if their sizes do not
+// follow from the number of operands; groups of at most one operand always have.
+bool Printer::NamesGroups(const Operation& op) {
+  const OpInfo& info = op.info();
+  if (options_.generic || !info.is_registered()) return false;
+  const std::vector<OperandDef>& groups = info.def().operands;
+  const int slot = info.segment_slot();
+  if (slot < 0 && std::none_of(groups.begin(), groups.end(), [](const auto& group) {
+        return group.arity == Arity::kOptional;
+      }))
+    return false;
+  // Sizes that do not fit, or not in their normal form, are shown as they are.
+  return info.OperandSegments(static_cast<int>(op.num_operands()), op.slots(), group_sizes_) &&
+         (slot < 0 || op.slot(static_cast<unsigned>(slot)).type().dtype() == DType::kI32);
+}
+
+void Printer::PrintOperands(const Operation& op) {
+  for (unsigned i = 0; i < op.num_operands(); ++i) {
+    if (i > 0) out_ += ", ";
+    PrintUse(op.operand(i));
+  }
+}
+
+void Printer::PrintGroups(const Operation& op) {
+  const std::vector<OperandDef>& groups = op.info().def().operands;
+  const bool positional = op.info().segment_slot() < 0;
+  unsigned at = 0;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const int32_t size = group_sizes_[g];
+    if (size == 0) continue;
+    if (at > 0) out_ += ", ";
+    const bool list = groups[g].arity == Arity::kVariadic && !positional;
+    if (list || groups[g].arity == Arity::kOptional) {
+      out_ += groups[g].name;
+      out_ += list ? " = [" : " = ";
+    }
+    for (int32_t i = 0; i < size; ++i) {
+      if (i > 0) out_ += ", ";
+      PrintUse(op.operand(at++));
+    }
+    if (list) out_ += ']';
+  }
+}
+
+void Printer::PrintAttributes(const Operation& op, bool by_name) {
   bool any = false;
   auto print = [&](std::string_view name, Attribute value) {
     out_ += any ? ", " : " <{";
@@ -248,7 +167,8 @@ void Printer::PrintAttributes(const Operation& op) {
     AppendNamed(out_, name, value);
     Note(value);
   };
-  if (!op.info().is_registered()) {
+  const OpInfo& info = op.info();
+  if (!info.is_registered()) {
     if (Attribute properties = op.num_slots() > 0 ? op.slot(0) : Attribute()) {
       out_ += " <";
       AppendEntries(out_, properties.entries());
@@ -257,38 +177,31 @@ void Printer::PrintAttributes(const Operation& op) {
     }
     return;
   }
-  for (unsigned i = 0; i < op.num_slots(); ++i) {
-    if (op.slot(i)) print(op.info().slot_name(static_cast<int>(i)).str(), op.slot(i));
+  for (int i = 0; i < static_cast<int>(op.num_slots()); ++i) {
+    const Attribute value = op.slot(static_cast<unsigned>(i));
+    if (!value || (by_name && i == info.segment_slot())) continue;
+    if (!options_.generic && value == info.default_value(i)) continue;
+    print(info.slot_name(i).str(), value);
   }
   if (any) out_ += "}>";
 }
 
 void Printer::PrintOperation(const Operation& op) {
-  if (op.num_results() > 0) {
-    out_ += '%';
-    AppendInt(out_, *numbering_.Find(&op));
-    if (op.num_results() > 1) {
-      out_ += ':';
-      AppendInt(out_, op.num_results());
-    }
-    out_ += " = ";
-  }
+  numbering_.AppendResults(out_, op);
   PrintName(op);
+  const bool by_name = NamesGroups(op);
   out_ += '(';
-  for (unsigned i = 0; i < op.num_operands(); ++i) {
-    if (i > 0) out_ += ", ";
-    PrintUse(op.operand(i));
-  }
+  by_name ? PrintGroups(op) : PrintOperands(op);
   out_ += ')';
   if (op.num_successors() > 0) {
     out_ += '[';
     for (unsigned i = 0; i < op.num_successors(); ++i) {
       if (i > 0) out_ += ", ";
-      PrintBlock(op.successor(i));
+      numbering_.AppendBlock(out_, op.successor(i));
     }
     out_ += ']';
   }
-  PrintAttributes(op);
+  PrintAttributes(op, by_name);
   if (op.num_regions() > 0) {
     out_ += " (";
     for (unsigned i = 0; i < op.num_regions(); ++i) {
@@ -352,7 +265,7 @@ void Printer::PrintRegion(const Region& region) {
 
 void Printer::PrintBlockLabel(const Block& block) {
   Indent();
-  PrintBlock(&block);
+  numbering_.AppendBlock(out_, &block);
   if (block.num_arguments() > 0) {
     out_ += '(';
     for (unsigned i = 0; i < block.num_arguments(); ++i) {
@@ -369,8 +282,7 @@ void Printer::PrintBlockLabel(const Block& block) {
   std::vector<std::pair<uint32_t, const Block*>> predecessors;
   for (BlockOperand* use = block.first_predecessor(); use != nullptr; use = use->next_use()) {
     const Block* from = use->owner()->block();
-    const Numbering::BlockNumber* number = numbering_.Find(from);
-    predecessors.emplace_back(number != nullptr ? number->block : 0, from);
+    predecessors.emplace_back(numbering_.BlockIndex(from), from);
   }
   std::stable_sort(predecessors.begin(), predecessors.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -386,7 +298,7 @@ void Printer::PrintBlockLabel(const Block& block) {
     }
     for (size_t i = 0; i < predecessors.size(); ++i) {
       if (i > 0) out_ += ", ";
-      PrintBlock(predecessors[i].second);
+      numbering_.AppendBlock(out_, predecessors[i].second);
     }
   }
   out_ += '\n';

@@ -11,9 +11,10 @@ namespace tenon {
 
 // The form of the text.
 struct PrintOptions {
-  // True: the text of mlir-opt --mlir-print-op-generic, with op names in quotes. False: the same
-  // without the quotes, such as `%2 = ten.add(%0, %1) : (tensor<2xf32>, tensor<2xf32>) ->
-  // tensor<2xf32>`.
+  // True: the text of mlir-opt --mlir-print-op-generic, with op names in quotes. False: a shorter
+  // form, such as `%sum = ten.add(%x, %0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>`. It
+  // shows names of values, names optional operands in place of operandSegmentSizes, and leaves out
+  // attributes at their default.
   bool generic = false;
   // Adds loc(...) to ops and block arguments.
   bool locations = false;
@@ -21,8 +22,9 @@ struct PrintOptions {
   bool elide_resources = false;
 };
 
-// Returns the text of `op` and all in it. Equal IR gives equal bytes. Values are numbered %0, %1, …
-// and %arg0, … within a function; in the generic form, as in MLIR, within the whole text. Throws
+// Returns the text of `op` and all in it. Equal IR with equal names gives equal bytes. Values
+// without a name are numbered %0, %1, … and %arg0, … within a function. In the generic form, as in
+// MLIR, all are numbered, within the whole text. Throws
 // std::bad_alloc if there is no memory for a deferred constant. Several threads may print IR that
 // nobody changes.
 std::string Print(const Operation& op, const PrintOptions& options = {});

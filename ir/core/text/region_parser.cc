@@ -128,6 +128,7 @@ bool OpParser::ParseBlockArguments(Block* block) {
     if (!pending_alias.empty())
       arguments_located_later_.emplace_back(definition.argument, pending_alias);
     if (!Define(name, definition)) return false;
+    KeepName(name, definition.argument);
   } while (Consume(TokenKind::kComma));
   return Expect(TokenKind::kRParen, "',' or ')' in block arguments");
 }
