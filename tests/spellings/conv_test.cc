@@ -73,12 +73,12 @@ const Spelling kConvs[] = {
        V x = X(g), parts = g.Op("Concat", {Conv(g, x), Conv(g, x, false)}, {{"axis", 1}});
        g.Out(Op(g, "Relu", parts));
      }},
-    {"JoinedTwiceSilu", "fused.conv fused.conv fused.conv ten.concat",
+    {"JoinedTwiceSilu", "fused.conv fused.conv fused.conv ten.concat ten.concat",
      [](Graph& g) {
        V x = X(g), two = g.Op("Concat", {Conv(g, x), Conv(g, x)}, {{"axis", 1}});
        g.Out(Silu(g, g.Op("Concat", {two, Conv(g, x)}, {{"axis", 1}})));
      }},
-    {"JoinedResidualAndInputClip", "fused.conv ten.clip ten.concat",
+    {"JoinedResidualAndInputClip", "fused.conv ten.clip ten.concat ten.transpose",
      [](Graph& g) {
        V skip = g.In({B(), kM, 8, 8}), x = X(g);
        g.Out(Clip6(g, g.Op("Concat", {x, g.Add(Conv(g, x), skip)}, {{"axis", 1}})));
