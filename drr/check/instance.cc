@@ -97,7 +97,9 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
   for (const auto& [n, leaf] : leaves_) {
     if (coincide_ && coincide_->second == n) continue;
     if (!leaf.constant) {
-      values[n] = Guarded(leaf, block.argument(static_cast<unsigned>(argument++)), builder);
+      const Value guarded =
+          Guarded(leaf, block.argument(static_cast<unsigned>(argument++)), builder);
+      values[n] = Produced(leaf, guarded, builder);
       continue;
     }
     const Attribute elements = Elements(*context_, type_of(leaf), leaf.shape, leaf.values);

@@ -67,18 +67,22 @@ std::optional<int64_t> NamedExtent(DimExpr extent);
 
 inline constexpr int64_t kLargestWritten = 2048;  // number of a rule that extents lie beside
 
+// The ops by which conditions want a node to be computed, in positive words such as op(x) == "…".
+std::map<uint16_t, std::vector<std::string>> ProducersOf(const CompiledRule& rule);
+
 // What programs of one rule have in common: read off the rule once, since a check plans thousands.
 // The rule must outlive it.
 struct PlanFacts {
   explicit PlanFacts(const CompiledRule& of);
 
   const CompiledRule& rule;
-  bool compares = false;         // the source compares numbers, or asks an input for NaN
-  bool asks_for_masks = false;   // the source asks whether numbers are NaN or infinite
-  bool has_lets = false;         // some nodes bind attribute variables
-  std::vector<double> asked;     // numbers in conditions
-  SoughtNumbers sought;          // those that conditions compare
-  bool seeks = false;            // `sought` is asked, as drawing finds too few
+  bool compares = false;        // the source compares numbers, or asks an input for NaN
+  bool asks_for_masks = false;  // the source asks whether numbers are NaN or infinite
+  bool has_lets = false;        // some nodes bind attribute variables
+  std::vector<double> asked;    // numbers in conditions
+  SoughtNumbers sought;         // those that conditions compare
+  bool seeks = false;           // `sought` is asked, as drawing finds too few
+  std::map<uint16_t, std::vector<std::string>> producers;  // ops that are to compute a node
   std::vector<int64_t> written;  // small numbers of attributes: bounds, steps, diagonals
   // What is chosen for each program: an alternative of an AnyOf node (`group` is kNone), or whether
   // an operand is there.
@@ -142,11 +146,17 @@ class InstancePlan {
     std::vector<int64_t> rests;  // as in Numbers
     Guarding guarding = Guarding::kNone;
     double low = 0, high = 0;  // kAtLeast, kAtMost, kBetween
+    std::string producer;      // the op that computes it, if one fits; empty: any value
   };
   // Ranges of leaves for which conditions on proven bounds hold, by node.
   std::map<uint16_t, std::pair<double, double>> SoughtRanges(std::mt19937_64& random) const;
   // Returns the guarded value of a leaf.
   Value Guarded(const Leaf& leaf, Value argument, OpBuilder& builder) const;
+  // Returns what the producer of a leaf makes of a value; the value itself where the op takes no
+  // such value or makes another type of it. Null if it refuses a value whose type knows less.
+  Value Produced(const Leaf& leaf, Value argument, OpBuilder& builder) const;
+  // Returns a constant for another operand of the producer.
+  Value Beside(const Leaf& leaf, Type type, OpBuilder& builder) const;
   // True if only splats bind the variable or compute from it.
   bool OnlyOfSplats(uint16_t variable) const;
   // Gives splats that are computed from attribute variables the numbers that follow from these.

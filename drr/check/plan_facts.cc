@@ -34,7 +34,7 @@ void WriteIndexLimits(const CompiledRule& rule, std::vector<int64_t>& written) {
 }  // namespace
 
 PlanFacts::PlanFacts(const CompiledRule& of)
-    : rule(of), asked(NumbersOfConditions(of)), sought(of) {
+    : rule(of), asked(NumbersOfConditions(of)), sought(of), producers(ProducersOf(of)) {
   const auto has = [&](std::initializer_list<std::string_view> ops) {
     return std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const Node& node) {
       return node.in_source && node.kind == ValNode::Kind::kOp &&

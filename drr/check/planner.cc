@@ -325,6 +325,10 @@ bool Planner::FinishLeaves(InstancePlan& plan) {
         plan.leaves_[n] = std::move(leaf);
         continue;
       }
+      const auto ops = facts_.producers.find(leaf.node);
+      if (ops != facts_.producers.end() && !ops->second.empty() && Chance(0.8))
+        leaf.producer =
+            ops->second[static_cast<size_t>(Pick(0, static_cast<int>(ops->second.size()) - 1))];
       const auto rows = index_.find(n);
       const bool is_added = added.count(n) > 0 && !leaf.boolean;
       leaf.values.reserve(static_cast<size_t>(size));

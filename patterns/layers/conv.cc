@@ -14,30 +14,6 @@
 namespace tenon::pattern {
 namespace {
 
-// The attributes that a rule of convolutions copies to its result.
-struct ConvAttrs {
-  Attr<I64s> strides{"strides"}, pads{"pads"}, dilations{"dilations"};
-  Attr<I64s> output_padding{"output_padding"};
-  Attr<int64_t> group{"group"};
-  Attr<std::string> auto_pad{"auto_pad"};
-  // `made` with those of them that its operation has.
-  template <typename Args>
-  Args Of(Args made) const {
-    made.strides = strides;
-    made.pads = pads;
-    made.dilations = dilations;
-    made.group = group;
-    if constexpr (requires { made.output_padding; }) {
-      made.output_padding = output_padding;
-    } else {
-      made.auto_pad = auto_pad;
-    }
-    return made;
-  }
-  nn::ConvArgs args() const { return Of(nn::ConvArgs()); }
-  fused::ConvArgs fused_args() const { return Of(fused::ConvArgs()); }
-};
-
 // Convolutions and transposed ones have the same rules for what is computed of their results. They
 // differ in attributes, and in the axis of the weights along which the channels of the result lie.
 struct Kind {
@@ -119,6 +95,28 @@ Rule ConvBiasAfterResidual(const char* name, bool second, const char* file = __b
       .Where(IsPerChannelOrNumber("b has an element for each channel", b, conv))
       .Replace(fused::Conv(x, w, second ? Add(first, bias) : bias, residual, a.fused_args()))
       .Lowers(OpsBefore({"nn.conv", "fused.conv"}, {"ten.add"}))
+      .RequireKernel();
+}
+
+// conv(x) + (r + b), with an activation behind or not: the number of each channel is the bias.
+Rule ConvBiasOfResidual(const char* name, bool second, const char* file = __builtin_FILE(),
+                        int line = __builtin_LINE()) {
+  ConvAttrs a;
+  Val x("x"), w("w"), b = Const("b"), first("first"), residual("residual");
+  fused::ConvArgs args = a.fused_args();
+  args.activation = Attr<std::string>("activation");
+  args.alpha = Attr<float>("alpha");
+  args.beta = Attr<float>("beta");
+  Val conv = fused::Conv(x, w, second ? OptVal(first) : OptVal(), Add(residual, b), args);
+  Val bias = AsChannels(b, conv);
+  return Rule(name, file, line)
+      .Summary("conv(x) + (r + b): the bias belongs to the convolution")
+      .Match(conv)
+      .Where(IsPerChannelOrNumber("b has an element for each channel", b, conv) &&
+             SameShape(residual, conv))
+      .Where(second ? FollowsFromConstants(first) : Condition())
+      .Replace(fused::Conv(x, w, second ? Add(first, bias) : bias, residual, args))
+      .Lowers(OpsOf({"ten.add"}))
       .RequireKernel();
 }
 
@@ -374,31 +372,35 @@ Rule ConvActivation(const char* name, const Kind& kind, bool with_residual,
 
 RuleSet ConvRules() {
   const Kind plain{.transposed = false, .attrs = {}}, transposed{.transposed = true, .attrs = {}};
-  return {ConvBatchNorm("conv-transpose-batch-norm", transposed, false),
-          ConvBatchNorm("conv-transpose-bias-batch-norm", transposed, true),
-          ConvScale("conv-transpose-scale", transposed, false),
-          ConvScale("conv-transpose-bias-scale", transposed, true),
-          ConvBias("conv-transpose-bias", transposed, false),
-          ConvBias("conv-transpose-second-bias", transposed, true),
-          ConvActivation("conv-transpose-activation", transposed, false),
-          ConvBatchNorm("conv-batch-norm", plain, false),
-          ConvBatchNorm("conv-bias-batch-norm", plain, true),
-          ConvOfBatchNorm("conv-of-batch-norm", false),
-          ConvOfBatchNorm("conv-bias-of-batch-norm", true),
-          ConvOfPad(),
-          ConvUnseenTaps(),
-          ConvScale("conv-scale", plain, false),
-          ConvScale("conv-bias-scale", plain, true),
-          ConvBias("conv-bias", plain, false),
-          ConvBias("conv-second-bias", plain, true),
-          ConvOfScaled(),
-          ConvOfShifted("conv-of-shifted", false),
-          ConvOfShifted("conv-bias-of-shifted", true),
-          ConvResidual(),
-          ConvBiasAfterResidual("conv-bias-after-residual", false),
-          ConvBiasAfterResidual("conv-second-bias-after-residual", true),
-          ConvActivation("conv-activation", plain, false),
-          ConvActivation("conv-residual-activation", plain, true)};
+  RuleSet rules = {ConvBatchNorm("conv-transpose-batch-norm", transposed, false),
+                   ConvBatchNorm("conv-transpose-bias-batch-norm", transposed, true),
+                   ConvScale("conv-transpose-scale", transposed, false),
+                   ConvScale("conv-transpose-bias-scale", transposed, true),
+                   ConvBias("conv-transpose-bias", transposed, false),
+                   ConvBias("conv-transpose-second-bias", transposed, true),
+                   ConvActivation("conv-transpose-activation", transposed, false),
+                   ConvBatchNorm("conv-batch-norm", plain, false),
+                   ConvBatchNorm("conv-bias-batch-norm", plain, true),
+                   ConvOfBatchNorm("conv-of-batch-norm", false),
+                   ConvOfBatchNorm("conv-bias-of-batch-norm", true),
+                   ConvOfPad(),
+                   ConvUnseenTaps(),
+                   ConvScale("conv-scale", plain, false),
+                   ConvScale("conv-bias-scale", plain, true),
+                   ConvBias("conv-bias", plain, false),
+                   ConvBias("conv-second-bias", plain, true),
+                   ConvOfScaled(),
+                   ConvOfShifted("conv-of-shifted", false),
+                   ConvOfShifted("conv-bias-of-shifted", true),
+                   ConvResidual(),
+                   ConvBiasAfterResidual("conv-bias-after-residual", false),
+                   ConvBiasAfterResidual("conv-second-bias-after-residual", true),
+                   ConvBiasOfResidual("conv-bias-of-residual", false),
+                   ConvBiasOfResidual("conv-second-bias-of-residual", true),
+                   ConvActivation("conv-activation", plain, false),
+                   ConvActivation("conv-residual-activation", plain, true)};
+  for (const Rule& rule : JoinedConvRules()) rules.push_back(rule);
+  return rules;
 }
 
 }  // namespace tenon::pattern

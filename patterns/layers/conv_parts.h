@@ -2,9 +2,35 @@
 #ifndef TENON_PATTERNS_LAYERS_CONV_PARTS_H_
 #define TENON_PATTERNS_LAYERS_CONV_PARTS_H_
 
+#include <string>
+
 #include "patterns/prelude.h"
 
 namespace tenon::pattern {
+
+// The attributes that a rule of convolutions copies to its result.
+struct ConvAttrs {
+  Attr<I64s> strides{"strides"}, pads{"pads"}, dilations{"dilations"};
+  Attr<I64s> output_padding{"output_padding"};
+  Attr<int64_t> group{"group"};
+  Attr<std::string> auto_pad{"auto_pad"};
+  // `made` with those of them that its operation has.
+  template <typename Args>
+  Args Of(Args made) const {
+    made.strides = strides;
+    made.pads = pads;
+    made.dilations = dilations;
+    made.group = group;
+    if constexpr (requires { made.output_padding; }) {
+      made.output_padding = output_padding;
+    } else {
+      made.auto_pad = auto_pad;
+    }
+    return made;
+  }
+  nn::ConvArgs args() const { return Of(nn::ConvArgs()); }
+  fused::ConvArgs fused_args() const { return Of(fused::ConvArgs()); }
+};
 
 // The shape of b is that of one value a channel of x, or b is one number.
 inline Condition IsPerChannelOrNumber(const char* words, const Val& b, const Val& x) {
@@ -22,6 +48,9 @@ inline Term ChannelsOf(const Val& x) { return ListOf({ExtentOf(x, 1)}); }
 inline Val AsChannels(const Val& b, const Val& x) {
   return Reshape(Expand(b, {.shape = ChannelShape(x)}), {.shape = ChannelsOf(x)});
 }
+
+// The rules of joined_convs.cc.
+RuleSet JoinedConvRules();
 
 }  // namespace tenon::pattern
 

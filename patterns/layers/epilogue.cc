@@ -25,6 +25,25 @@ Rule LinearResidual() {
       .RequireKernel();
 }
 
+// linear(x) + (residual + row): the row is a bias. What comes before a norm is left to the norms.
+Rule LinearRowOfResidual(const char* name, bool biased, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+  Val x("x"), w("w"), b("b"), residual("residual"), row = Const("row");
+  Attr<bool> transpose("transpose");
+  Val product = fused::Linear(x, w, biased ? OptVal(b) : OptVal(), Add(residual, row),
+                              {.transpose_w = transpose});
+  Val bias = Reshape(row, {.shape = ListOf({ExtentOf(product, -1)})});
+  return Rule(name, file, line)
+      .Summary("linear(x) + (residual + row): the row is the bias of the layer")
+      .Match(product)
+      .Where(If("the row has an element for each column", IsRow(row, product)) &&
+             SameShape(residual, product))
+      .Where(biased ? FollowsFromConstants(b) : Condition())
+      .Replace(
+          fused::Linear(x, w, biased ? Add(b, bias) : bias, residual, {.transpose_w = transpose}))
+      .Lowers(OpsOf({"ten.add"}));
+}
+
 // linear(x) / d: the factor goes into the weights.
 Rule LinearQuotient() {
   Val x("_x"), w = Const("w"), b("_b");
@@ -71,7 +90,9 @@ RuleSet EpilogueRules() {
           LinearScale("linear-number-transposed-bias", true, true, true),
           SquaredMatSub("squared-mat-sub", false),
           SquaredMatSub("squared-mat-sub-scaled", true),
-          LinearResidual()};
+          LinearResidual(),
+          LinearRowOfResidual("linear-row-of-residual", false),
+          LinearRowOfResidual("linear-bias-row-of-residual", true)};
 }
 
 }  // namespace tenon::pattern

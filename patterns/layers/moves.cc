@@ -49,7 +49,7 @@ bool KeepsLastAxis(const I64s& perm) {
 
 // A norm over the last axis, alone or of a sum that others need, too.
 struct NormToMove {
-  Val x{"x"}, skip{"skip"}, w{"w"}, b{"b"};
+  Val x{"x"}, skip{"skip"}, w{"w"}, b{"b"}, offset{"offset"};
   Attr<int64_t> axis{"axis"};
   Attr<float> epsilon{"epsilon"};
   bool layer, with_skip;
@@ -58,14 +58,20 @@ struct NormToMove {
   NormToMove(bool is_layer, bool has_skip) : layer(is_layer), with_skip(has_skip) {}
   Val Make() const {
     if (with_skip && layer)
-      return fused::SkipLayerNorm(x, skip, Maybe(w), Maybe(b), {.axis = axis, .epsilon = epsilon});
-    if (with_skip) return fused::SkipRmsNorm(x, skip, Maybe(w), {.axis = axis, .epsilon = epsilon});
+      return fused::SkipLayerNorm(x, skip, Maybe(w), Maybe(b), Maybe(offset),
+                                  {.axis = axis, .epsilon = epsilon});
+    if (with_skip)
+      return fused::SkipRmsNorm(x, skip, Maybe(w), Maybe(offset),
+                                {.axis = axis, .epsilon = epsilon});
     if (layer) return LayerNorm(x, Maybe(w), Maybe(b), {.axis = axis, .epsilon = epsilon});
     return RmsNorm(x, Maybe(w), {.axis = axis, .epsilon = epsilon});
   }
   Condition valid() const {
     return If("the last axis is normalized", axis == RankOf(norm) - 1) && Rank(w, 1) &&
-           (layer ? Rank(b, 1) : Condition()) && (with_skip ? SameShape(x, skip) : Condition());
+           (layer ? Rank(b, 1) : Condition()) &&
+           (with_skip ? SameShape(x, skip) && If("the row has an element for each column",
+                                                 ShapeOf(offset) == ListOf({ExtentOf(norm, -1)}))
+                      : Condition());
   }
   // The norm with moved rows; `shape` is that of the view whose rows move.
   template <typename Shape>
@@ -74,7 +80,8 @@ struct NormToMove {
     args.norm = layer ? "layer" : "rms";
     args.epsilon = epsilon;
     return fused::MovedNorm(view(x), index, with_skip ? OptVal(view(skip)) : OptVal(), w,
-                            layer ? OptVal(b) : OptVal(), args);
+                            layer ? OptVal(b) : OptVal(), with_skip ? OptVal(offset) : OptVal(),
+                            args);
   }
   Rule Rewrite(Rule rule, const Val& root, const Val& moved, const Val& result) const {
     Rule made = std::move(rule)

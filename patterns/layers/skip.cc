@@ -42,9 +42,10 @@ Rule SkipRmsNorm() {
 // or to the sum of both, which is then the first summand of the norm.
 enum class OffsetOf { kX, kSkip, kSum };
 
-Rule SkipNormOffset(const char* name, bool layer, OffsetOf of, const char* file = __builtin_FILE(),
-                    int line = __builtin_LINE()) {
-  Val x("x"), skip("skip"), w("w"), b("b"), offset = Const("offset");
+// `more`: beside a row that the norm has already.
+Rule SkipNormOffset(const char* name, bool layer, OffsetOf of, bool more = false,
+                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), skip("skip"), w("w"), b("b"), offset = Const("offset"), other = Const("other");
   Attr<int64_t> axis("axis");
   Attr<float> epsilon("epsilon");
   const Val sum = of == OffsetOf::kSum ? Add(x, skip)
@@ -53,11 +54,13 @@ Rule SkipNormOffset(const char* name, bool layer, OffsetOf of, const char* file 
   const Val &first = of == OffsetOf::kSkip ? x : sum, &second = of == OffsetOf::kSum    ? offset
                                                                 : of == OffsetOf::kSkip ? sum
                                                                                         : skip;
-  Val norm = layer
-                 ? fused::SkipLayerNorm(first, second, Maybe(w), Maybe(b),
-                                        {.axis = axis, .epsilon = epsilon})
-                 : fused::SkipRmsNorm(first, second, Maybe(w), {.axis = axis, .epsilon = epsilon});
-  Val row = Reshape(offset, {.shape = ListOf({ExtentOf(norm, -1)})});
+  const OptVal had = more ? OptVal(other) : OptVal();
+  Val norm =
+      layer ? fused::SkipLayerNorm(first, second, Maybe(w), Maybe(b), had,
+                                   {.axis = axis, .epsilon = epsilon})
+            : fused::SkipRmsNorm(first, second, Maybe(w), had, {.axis = axis, .epsilon = epsilon});
+  Val added = Reshape(offset, {.shape = ListOf({ExtentOf(norm, -1)})});
+  const Val row = more ? Add(other, added) : added;
   Val made = layer ? fused::SkipLayerNorm(x, skip, w, b, row, {.axis = axis, .epsilon = epsilon})
                    : fused::SkipRmsNorm(x, skip, w, row, {.axis = axis, .epsilon = epsilon});
   return Rule(name, file, line)
@@ -68,10 +71,44 @@ Rule SkipNormOffset(const char* name, bool layer, OffsetOf of, const char* file 
       .Where(If("the last axis is normalized", axis == RankOf(norm) - 1) &&
              If("the row has an element for each column", IsRow(offset, norm)) &&
              SameShape(of == OffsetOf::kSkip ? skip : x, sum) && SameShape(x, norm) &&
-             (of == OffsetOf::kSum ? !IsConstant(skip) : Condition()))
+             (of == OffsetOf::kSum ? !IsConstant(skip) : Condition()) &&
+             (more ? Rank(other, 1) : Condition()))
       .Replace({made, made.result(1)})
       .Lowers(OpsOf({"ten.add"}))
       .RequireKernel();
+}
+
+// A row beside a linear layer is its bias, which costs nothing there. What takes layers with norms
+// behind them then meets norms without a row.
+Rule OffsetIntoLinear(const char* name, bool layer, bool product_first, bool biased,
+                      const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), m("m"), c("c"), residual("residual"), other("other");
+  Val w("w"), b("b"), offset("offset");
+  Attr<bool> transpose("transpose");
+  Attr<int64_t> axis("axis");
+  Attr<float> epsilon("epsilon");
+  const auto norm_of = [&](const Val& product, const auto& scale, const auto& bias,
+                           const OptVal& row) {
+    const Val &first = product_first ? product : other, &second = product_first ? other : product;
+    return layer
+               ? fused::SkipLayerNorm(first, second, scale, bias, row,
+                                      {.axis = axis, .epsilon = epsilon})
+               : fused::SkipRmsNorm(first, second, scale, row, {.axis = axis, .epsilon = epsilon});
+  };
+  Val product = fused::Linear(x, m, biased ? OptVal(c) : OptVal(), Maybe(residual),
+                              {.transpose_w = transpose});
+  Val norm = norm_of(product, Maybe(w), Maybe(b), offset);
+  Val made = norm_of(
+      fused::Linear(x, m, biased ? Add(c, offset) : offset, residual, {.transpose_w = transpose}),
+      OptVal(w), OptVal(b), OptVal());
+  return Rule(name, file, line)
+      .Summary("norm((linear(x) + row) + skip): the row is the bias of the layer")
+      .Match({norm, norm.result(1)})
+      .Where(If("the row has an element for each column",
+                ShapeOf(offset) == ListOf({ExtentOf(product, -1)})))
+      .Where(biased ? FollowsFromConstants(c) && FollowsFromConstants(offset) : Condition())
+      .Replace({made, made.result(1)})
+      .Lowers(OpsOf({OperandsOf(layer ? "fused.skip_layer_norm" : "fused.skip_rms_norm")}));
 }
 
 // group_norm(x + skip), and the sum for whoever else needs it
@@ -158,6 +195,20 @@ RuleSet SkipRules() {
           SkipNormOffset("skip-rms-norm-offset", false, OffsetOf::kX),
           SkipNormOffset("skip-rms-norm-offset-of-skip", false, OffsetOf::kSkip),
           SkipNormOffset("skip-rms-norm-offset-of-sum", false, OffsetOf::kSum),
+          SkipNormOffset("skip-layer-norm-second-offset", true, OffsetOf::kX, true),
+          SkipNormOffset("skip-layer-norm-second-offset-of-skip", true, OffsetOf::kSkip, true),
+          SkipNormOffset("skip-layer-norm-second-offset-of-sum", true, OffsetOf::kSum, true),
+          SkipNormOffset("skip-rms-norm-second-offset", false, OffsetOf::kX, true),
+          SkipNormOffset("skip-rms-norm-second-offset-of-skip", false, OffsetOf::kSkip, true),
+          SkipNormOffset("skip-rms-norm-second-offset-of-sum", false, OffsetOf::kSum, true),
+          OffsetIntoLinear("skip-layer-norm-offset-into-linear", true, true, false),
+          OffsetIntoLinear("skip-layer-norm-offset-into-linear-bias", true, true, true),
+          OffsetIntoLinear("skip-layer-norm-offset-into-linear-second", true, false, false),
+          OffsetIntoLinear("skip-layer-norm-offset-into-linear-bias-second", true, false, true),
+          OffsetIntoLinear("skip-rms-norm-offset-into-linear", false, true, false),
+          OffsetIntoLinear("skip-rms-norm-offset-into-linear-bias", false, true, true),
+          OffsetIntoLinear("skip-rms-norm-offset-into-linear-second", false, false, false),
+          OffsetIntoLinear("skip-rms-norm-offset-into-linear-bias-second", false, false, true),
           SkipGroupNorm(),
           GroupNormActivation(),
           SkipGroupNormActivation(),

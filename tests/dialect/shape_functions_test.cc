@@ -535,17 +535,17 @@ TEST_F(ShapeFunctions, StacksOfLayers) {
 
 TEST_F(ShapeFunctions, Moves) {
   const Attrs perm = {{"perm", "array<i64: 1, 0, 2>"}};
-  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32"}, perm, {1, 0, 0, 0, 0}), "SxBx8xf32");
-  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32", "BxSx8xf32"}, perm, {1, 0, 1, 0, 0}),
+  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32"}, perm, {1, 0, 0, 0, 0, 0}), "SxBx8xf32");
+  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32", "BxSx8xf32"}, perm, {1, 0, 1, 0, 0, 0}),
             "SxBx8xf32; BxSx8xf32");
   EXPECT_EQ(
-      Infer("fused.moved_norm", {"BxSx8xf32", "3xi64"}, {{"axis", "1 : i64"}}, {1, 1, 0, 0, 0}),
+      Infer("fused.moved_norm", {"BxSx8xf32", "3xi64"}, {{"axis", "1 : i64"}}, {1, 1, 0, 0, 0, 0}),
       "Bx3x8xf32");
-  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32", "3xi64"}, perm, {1, 1, 0, 0, 0}),
+  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32", "3xi64"}, perm, {1, 1, 0, 0, 0, 0}),
             "fused.moved_norm: expected an index or perm, and not both");
-  EXPECT_EQ(
-      Infer("fused.moved_norm", {"BxSx8xf32"}, {{"perm", "array<i64: 0, 2, 1>"}}, {1, 0, 0, 0, 0}),
-      "fused.moved_norm: perm moves the last axis");
+  EXPECT_EQ(Infer("fused.moved_norm", {"BxSx8xf32"}, {{"perm", "array<i64: 0, 2, 1>"}},
+                  {1, 0, 0, 0, 0, 0}),
+            "fused.moved_norm: perm moves the last axis");
   EXPECT_EQ(Infer("fused.add_transpose", {"BxSx8xf32", "8xf32"}, perm), "SxBx8xf32");
   EXPECT_EQ(Infer("fused.transpose_concat", {"Bx4x8xf32", "Bx2x8xf32"},
                   {{"perm", "array<i64: 0, 2, 1>"}, {"axis", "1 : i64"}}),

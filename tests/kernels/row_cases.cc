@@ -105,7 +105,8 @@ Case MovedNorm(Random& random) {
   if (skip) outputs.push_back(F32(shape));
   return Make({random.Floats(shape), index, skip ? random.Floats(shape) : Tensor(),
                random.Chance(70) ? random.Floats(row) : Tensor(),
-               layer && random.Chance(70) ? random.Floats(row) : Tensor()},
+               layer && random.Chance(70) ? random.Floats(row) : Tensor(),
+               skip && random.Chance(50) ? random.Floats(row) : Tensor()},
               std::move(outputs), MakeAttrs(attrs), constant);
 }
 

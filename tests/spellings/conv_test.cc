@@ -68,6 +68,27 @@ const Spelling kConvs[] = {
        V y = Conv(g, X(g)), erf = Op(g, "Erf", g.Div(y, 1.4142135623730951));
        g.Out(g.Mul(g.Mul(y, 0.5), g.Add(erf, 1.0)));
      }},
+    {"JoinedRelu", "fused.conv fused.conv ten.concat",
+     [](Graph& g) {
+       V x = X(g), parts = g.Op("Concat", {Conv(g, x), Conv(g, x, false)}, {{"axis", 1}});
+       g.Out(Op(g, "Relu", parts));
+     }},
+    {"JoinedTwiceSilu", "fused.conv fused.conv fused.conv ten.concat ten.concat",
+     [](Graph& g) {
+       V x = X(g), two = g.Op("Concat", {Conv(g, x), Conv(g, x)}, {{"axis", 1}});
+       g.Out(Silu(g, g.Op("Concat", {two, Conv(g, x)}, {{"axis", 1}})));
+     }},
+    {"JoinedResidualAndInputClip", "fused.conv ten.clip ten.concat ten.transpose",
+     [](Graph& g) {
+       V skip = g.In({B(), kM, 8, 8}), x = X(g);
+       g.Out(Clip6(g, g.Op("Concat", {x, g.Add(Conv(g, x), skip)}, {{"axis", 1}})));
+     }},
+    {"JoinedAndRead", "nn.conv ten.concat ten.relu",
+     [](Graph& g) {
+       V x = X(g), y = Conv(g, x);
+       g.Out(Op(g, "Relu", g.Op("Concat", {x, y}, {{"axis", 1}})));
+       g.Out(y);
+     }},
     {"BatchNormRelu", "fused.conv",
      [](Graph& g) { g.Out(Op(g, "Relu", BatchNorm(g, Conv(g, X(g), false)))); }, 11,
      false},  // some weights times their factor would be subnormal in f16
@@ -86,6 +107,11 @@ const Spelling kConvs[] = {
      [](Graph& g) {
        V skip = g.In({B(), kM, 8, 8});
        g.Out(g.Add(g.Add(Conv(g, X(g), false), skip), g.Param({1, kM, 1, 1})));
+     }},
+    {"ResidualAndBias", "fused.conv",
+     [](Graph& g) {
+       V skip = g.In({B(), kM, 8, 8});
+       g.Out(Op(g, "Relu", g.Add(Conv(g, X(g)), g.Add(skip, g.Param({1, kM, 1, 1})))));
      }},
     {"Bias", "nn.conv",
      [](Graph& g) {

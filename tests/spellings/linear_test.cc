@@ -182,6 +182,11 @@ const Spelling kLinear[] = {
        V x = X(g), y = g.Add(MatMul(g, x, g.Param({kH, kH}, -0.5, 0.5)), g.Param({kH}));
        g.Out(g.Add(y, x));
      }},
+    {"ResidualAndRow", "fused.linear",
+     [](Graph& g) {
+       V x = X(g), y = g.Add(MatMul(g, x, g.Param({kH, kH}, -0.5, 0.5)), g.Param({kH}));
+       g.Out(g.Add(g.Add(x, g.Param({1, kH})), y));
+     }},
     {"TwoLayers", "fused.linear fused.linear",
      [](Graph& g) {
        V y = Gelu(g, g.Add(MatMul(g, X(g), W(g)), g.Param({kF})));

@@ -68,6 +68,13 @@ const Spelling kWindows[] = {
        g.Out(Windows(g, RolledBySlices(g, Norm(g, sum))));
        g.Out(sum);
      }},
+    {"ShiftedAfterBiasAndResidual",
+     "fused.moved_norm ten.reshape ten.reshape ten.reshape ten.reshape",
+     [](Graph& g) {
+       V sum = g.Add(Image(g), g.Add(g.Param({kC}), Image(g)));
+       g.Out(Windows(g, RolledBySlices(g, Norm(g, sum))));
+       g.Out(sum);
+     }},
     // Near misses: the norm is read elsewhere, or the windows are cut before it.
     {"NormReadTwice", "!fused.moved_norm",
      [](Graph& g) {

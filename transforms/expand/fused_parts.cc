@@ -194,7 +194,8 @@ class FusedParts {
 
   Values MovedNorm(const fused::MovedNormOp& op) {
     const auto attrs = op.attrs();
-    const Value sum = op.skip() ? f_.Add(op.x(), op.skip()) : op.x();
+    const Value x = op.offset() ? f_.Add(op.x(), op.offset()) : op.x();
+    const Value sum = op.skip() ? f_.Add(x, op.skip()) : x;
     const Value normed = Norm(op.norm(), op.epsilon(), sum, op.scale(), op.bias());
     const Value out = op.index() ? f_.Make<ten::GatherOp>(normed, op.index(),
                                                           ten::GatherOp::Attrs{.axis = attrs.axis})

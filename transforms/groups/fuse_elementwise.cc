@@ -103,6 +103,7 @@ class Describer {
       return AddStep({.op = kind, .dtype = DType::kF32, .operands = {a, NumberOf(b), -1}});
     };
     int value = NumberOf(row.x);
+    if (row.offset) value = binary(PointwiseOp::kAdd, value, row.offset);
     if (row.skip) {
       value = binary(PointwiseOp::kAdd, value, row.skip);
       value_of_[op.result(1).impl()] = value;

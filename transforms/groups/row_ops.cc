@@ -30,12 +30,12 @@ bool ReadOperands(const Operation& op, RowOp& row) {
     case nn::RmsNormOp::kId:
       return norm(PointwiseOp::kRmsNorm, nn::RmsNormOp(changed));
     case fused::SkipLayerNormOp::kId:
-      if (fused::SkipLayerNormOp(changed).offset()) return false;
+      row.offset = fused::SkipLayerNormOp(changed).offset();
       row.bias = fused::SkipLayerNormOp(changed).bias();
       row.skip = fused::SkipLayerNormOp(changed).skip();
       return norm(PointwiseOp::kLayerNorm, fused::SkipLayerNormOp(changed));
     case fused::SkipRmsNormOp::kId:
-      if (fused::SkipRmsNormOp(changed).offset()) return false;
+      row.offset = fused::SkipRmsNormOp(changed).offset();
       row.skip = fused::SkipRmsNormOp(changed).skip();
       return norm(PointwiseOp::kRmsNorm, fused::SkipRmsNormOp(changed));
     case nn::SoftmaxOp::kId:

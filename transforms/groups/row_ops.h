@@ -10,16 +10,19 @@
 
 namespace tenon {
 
-// A reduction, softmax or norm as steps of a body: sum = x + skip, row = kind(sum) * scale + bias.
+// A reduction, softmax or norm as steps of a body: sum = x + offset + skip, row = kind(sum) * scale
+// + bias.
 struct RowOp {
   PointwiseOp kind = PointwiseOp::kSoftmax;  // the row op
   std::array<double, 3> params = {};         // its parameters
-  Value x;                  // f32, with the shape of the group unless there is a skip
-  Value skip, scale, bias;  // null: absent
-  Type whole;               // the type of the rows that `kind` reads
+  Value x;                          // f32, with the shape of the group unless there is a skip
+  Value offset, skip, scale, bias;  // null: absent; an offset only beside a skip
+  Type whole;                       // the type of the rows that `kind` reads
 
   // The steps that it takes.
-  size_t num_steps() const { return 1 + (skip ? 1 : 0) + (scale ? 1 : 0) + (bias ? 1 : 0); }
+  size_t num_steps() const {
+    return 1 + (offset ? 1 : 0) + (skip ? 1 : 0) + (scale ? 1 : 0) + (bias ? 1 : 0);
+  }
 };
 
 // Reads `op` if it works on the last axis of f32 tensors whose extents are known, and keeps that

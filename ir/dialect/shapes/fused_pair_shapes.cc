@@ -96,11 +96,13 @@ absl::Status InferLinearChain(const InferContext& c, ResultTypes& results) {
 }
 
 absl::Status InferMovedNorm(const InferContext& c, ResultTypes& results) {
-  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 2, 3, 4}));
+  constexpr int kOffset = 5;
+  TENON_RETURN_IF_ERROR(CheckOneDType(c, {0, 2, 3, 4, kOffset}));
   const Type x = c.operand(0), index = c.operand(1), skip = c.operand(2);
   const bool permutes = !InferI64s(c, "perm").empty();
   if (permutes == static_cast<bool>(index))
     return c.Error("expected an index or perm, and not both");
+  if (c.operand(kOffset) && !skip) return c.Error("an offset needs a skip");
   const Type unranked = Type::Unranked(c.context, x.dtype());
   if (!x.is_tensor()) {
     results.insert(results.end(), skip ? 2 : 1, unranked);
@@ -116,6 +118,7 @@ absl::Status InferMovedNorm(const InferContext& c, ResultTypes& results) {
     }
   }
   TENON_RETURN_IF_ERROR(CheckNormFactors(c, 3, sum.back()));
+  TENON_RETURN_IF_ERROR(CheckVector(c, "the offset", c.operand(kOffset), sum.back()));
   if (permutes) {
     TENON_ASSIGN_OR_RETURN(const DimVector dims, PermutedDims(c, sum));
     if (InferI64s(c, "perm").back() + 1 != x.rank()) return c.Error("perm moves the last axis");

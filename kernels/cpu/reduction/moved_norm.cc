@@ -15,7 +15,7 @@
 namespace tenon::kernels {
 namespace {
 
-constexpr size_t kMovedIndex = 1, kMovedSkip = 2, kMovedScale = 3, kMovedBias = 4;
+constexpr size_t kMovedIndex = 1, kMovedSkip = 2, kMovedScale = 3, kMovedBias = 4, kMovedOffset = 5;
 
 std::string MovedNormSupports(const CallSignature& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -128,6 +128,7 @@ class MovedNormRun {
       return cpu::Present(args.inputs, i) ? args.inputs[i].as<float>() : nullptr;
     };
     skip_ = floats(kMovedSkip), scale_ = floats(kMovedScale), bias_ = floats(kMovedBias);
+    offset_ = floats(kMovedOffset);
   }
 
   void Rows(const RowRun& run) const {
@@ -137,6 +138,7 @@ class MovedNormRun {
                .x_step = n_,
                .skip = skip_ == nullptr ? nullptr : skip_ + from * n_,
                .skip_step = n_,
+               .offset = offset_,
                .scale = scale_,
                .bias = bias_,
                .sum = sum_ == nullptr ? nullptr : sum_ + from * n_,
@@ -149,7 +151,7 @@ class MovedNormRun {
  private:
   const cpu::VectorOps& ops_ = cpu::GetVectorOps();
   const int64_t n_;
-  const float *x_, *skip_ = nullptr, *scale_ = nullptr, *bias_ = nullptr;
+  const float *x_, *skip_ = nullptr, *scale_ = nullptr, *bias_ = nullptr, *offset_ = nullptr;
   float *out_, *sum_;
   const float epsilon_;
   const bool layer_;
@@ -158,16 +160,25 @@ class MovedNormRun {
 // The sum in the order of x, where not all rows of it are read once.
 void WriteSum(const RunArgs& args) {
   const TensorView& sum = args.outputs[1];
-  const float* x = args.inputs[0].as<float>();
-  const float* skip =
-      cpu::Present(args.inputs, kMovedSkip) ? args.inputs[kMovedSkip].as<float>() : nullptr;
+  const auto floats = [&](size_t i) {
+    return cpu::Present(args.inputs, i) ? args.inputs[i].as<float>() : nullptr;
+  };
+  const float *x = floats(0), *skip = floats(kMovedSkip), *offset = floats(kMovedOffset);
   const auto add = cpu::LoopOf(cpu::BinaryOp::kAdd);
-  (*args.device->parallel)(sum.numel(), cpu::kGrain, [&](int64_t begin, int64_t end) {
-    float* to = sum.as<float>() + begin;
-    if (skip == nullptr) {
-      std::copy(x + begin, x + end, to);
-    } else {
-      add(x + begin, skip + begin, to, end - begin);
+  const int64_t n = sum.dim(-1);
+  (*args.device->parallel)(sum.numel() / n, cpu::RowGrain(n), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const float* from = x + row * n;
+      float* to = sum.as<float>() + row * n;
+      if (offset != nullptr) {
+        add(from, offset, to, n);
+        from = to;
+      }
+      if (skip != nullptr) {
+        add(from, skip + row * n, to, n);
+      } else {
+        std::copy(from, from + n, to);
+      }
     }
   });
 }

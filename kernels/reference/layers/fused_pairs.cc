@@ -109,14 +109,17 @@ KernelStatus TransposeConcat(const RunArgs& args) {
   return RunPart(args, RefConcat(), matrices, out, ten::ConcatAttrs{1});
 }
 
+constexpr size_t kMovedSkip = 2, kMovedOffset = 5;
+
 KernelStatus MovedNorm(const RunArgs& args) {
   const auto& attrs = args.get<fused::MovedNormAttrs>();
-  const TensorView x = args.inputs[0], skip = InputOr(args, 2);
+  const TensorView x = args.inputs[0];
   Between made(x.dtype, ToDims(x.shape)), normed(x.dtype, ToDims(x.shape));
   TensorView sum = x;
-  if (skip.present()) {
+  for (const size_t i : {kMovedOffset, kMovedSkip}) {
+    const TensorView inputs[] = {sum, InputOr(args, i)};
+    if (!inputs[1].present()) continue;
     sum = made.view;
-    const TensorView inputs[] = {x, skip};
     if (KernelStatus status = RunPart(args, RefAdd(), inputs, sum, ten::AddAttrs{}); !status.ok())
       return status;
   }
