@@ -155,8 +155,8 @@ KernelStatus Fma(const RunArgs& args) {
   p.c = c.data;
   p.out = out.data;
   p.n = out.numel();
-  p.at = ToStrided<3>(ToDims(out.shape), {StridesIn(a, out.shape), StridesIn(b, out.shape),
-                                          StridesIn(c, out.shape)});
+  p.at = ToStrided<3>(ToDims(out.shape),
+                      {StridesIn(a, out.shape), StridesIn(b, out.shape), StridesIn(c, out.shape)});
   return QueueOf(args).Launch(p);
 }
 
