@@ -170,7 +170,7 @@ struct RunArgs {
   std::span<const TensorView> outputs = {};  // the results of the op, to be written
   const void* attrs = nullptr;               // as in PrepareArgs
   DeviceContext* device = nullptr;           // not null
-  KernelState* state = nullptr;  // the result of Prepare; null if the kernel has no Prepare
+  KernelState* state = nullptr;  // of Prepare; without Prepare null or calls/found_results.h
   // PrepareArgs::scratch_bytes bytes, aligned to 64.
   void* scratch = nullptr;
 

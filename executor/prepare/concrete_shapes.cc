@@ -64,7 +64,7 @@ std::optional<int64_t> StaticBytes(Type type) {
 
 absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     const OpInfo& info, Location location, std::span<const Attribute> slots,
-    std::span<const kernels::TensorView> operands) {
+    std::span<const kernels::TensorView> operands, std::shared_ptr<kernels::KernelState>* found) {
   std::vector<Type> types;
   types.reserve(operands.size());
   for (const kernels::TensorView& view : operands)
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     by_group.reserve(inputs.size());
     for (int input : inputs)
       by_group.push_back(input < 0 ? kernels::TensorView() : operands[input]);
-    TENON_ASSIGN_OR_RETURN(run_time, RunTimeShapes(info, slots, by_group));
+    TENON_ASSIGN_OR_RETURN(run_time, RunTimeShapes(info, slots, by_group, found));
   }
   for (size_t i = 0; i < inferred.size(); ++i) {
     const Type type = inferred[i];

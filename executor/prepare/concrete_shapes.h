@@ -3,6 +3,7 @@
 #define TENON_EXECUTOR_PREPARE_CONCRETE_SHAPES_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "executor/lowering/lowered_op.h"
+#include "kernels/kernel.h"
 #include "kernels/tensor_view.h"
 
 namespace tenon {
@@ -42,10 +44,11 @@ std::optional<int64_t> StaticBytes(Type type);
 // Computes result types with the shape function, which also checks the operands. `operands` has one
 // view per operand; ops whose result shape depends on values (ten.range, …) read their data.
 // `slots` must be concrete. FailedPrecondition if such data is missing. ResourceExhausted if a
-// result is larger than kMaxTensorBytes.
+// result is larger than kMaxTensorBytes. `found` is as for RunTimeShapes.
 absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     const OpInfo& info, Location location, std::span<const Attribute> slots,
-    std::span<const kernels::TensorView> operands);
+    std::span<const kernels::TensorView> operands,
+    std::shared_ptr<kernels::KernelState>* found = nullptr);
 
 }  // namespace tenon
 

@@ -10,6 +10,7 @@
 #include "ir/dialect/nn_ops.h"
 #include "ir/dialect/ten_ops.h"
 #include "kernels/calls/box_suppression.h"
+#include "kernels/calls/found_results.h"
 #include "kernels/calls/resize_request.h"
 #include "kernels/calls/unique_slices.h"
 #include "kernels/checked_index.h"
@@ -105,15 +106,17 @@ absl::StatusOr<Shapes> NonZero(std::span<const TensorView> operands) {
   return Shapes{{x.rank(), count}};
 }
 
-absl::StatusOr<Shapes> Unique(const ten::UniqueAttrs& attrs, std::span<const TensorView> operands) {
+absl::StatusOr<Shapes> Unique(const ten::UniqueAttrs& attrs, std::span<const TensorView> operands,
+                              KeptResults found) {
   const TensorView& x = operands[0];
   TENON_RETURN_IF_ERROR(NeedsData(x, "x"));
-  const kernels::UniqueSlices slices =
-      kernels::FindUniqueSlices(x, attrs.axis, attrs.flat, attrs.sorted);
+  kernels::UniqueSlices slices = kernels::FindUniqueSlices(x, attrs.axis, attrs.flat, attrs.sorted);
   const auto count = static_cast<int64_t>(slices.first.size());
   Shape shape = attrs.flat ? Shape(1) : Shape(x.shape.begin(), x.shape.end());
   shape[attrs.flat ? 0 : attrs.axis] = count;
-  return Shapes{shape, {count}, {static_cast<int64_t>(slices.inverse.size())}, {count}};
+  const auto extent = static_cast<int64_t>(slices.inverse.size());
+  kernels::KeepFound(std::move(slices), found);
+  return Shapes{shape, {count}, {extent}, {count}};
 }
 
 absl::StatusOr<Shapes> Pad(std::span<const TensorView> operands) {
@@ -183,7 +186,7 @@ absl::StatusOr<Shapes> Dft(const ten::DynamicDftAttrs& attrs,
 }
 
 absl::StatusOr<Shapes> NonMaxSuppression(const nn::NonMaxSuppressionAttrs& attrs,
-                                         std::span<const TensorView> operands) {
+                                         std::span<const TensorView> operands, KeptResults found) {
   for (const TensorView& operand : operands) {
     if (operand.present()) TENON_RETURN_IF_ERROR(NeedsData(operand, "boxes, scores or bounds"));
   }
@@ -191,7 +194,9 @@ absl::StatusOr<Shapes> NonMaxSuppression(const nn::NonMaxSuppressionAttrs& attrs
   const kernels::KernelStatus status =
       kernels::SelectBoxes(operands, attrs.center_point_box, selected);
   if (!status.ok()) return absl::InvalidArgumentError(std::string(status.message()));
-  return Shapes{{static_cast<int64_t>(selected.size()), 3}};
+  const auto count = static_cast<int64_t>(selected.size());
+  kernels::KeepFound(std::move(selected), found);
+  return Shapes{{count, 3}};
 }
 
 template <typename Attrs>
@@ -210,7 +215,7 @@ bool IsSelection(OpId op) {
 }
 
 absl::StatusOr<Shapes> SelectionShapes(const OpInfo& info, std::span<const Attribute> slots,
-                                       std::span<const TensorView> operands) {
+                                       std::span<const TensorView> operands, KeptResults found) {
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
   switch (info.id()) {
     case ten::DynamicReduceOp::kId:
@@ -224,13 +229,13 @@ absl::StatusOr<Shapes> SelectionShapes(const OpInfo& info, std::span<const Attri
     case ten::NonzeroOp::kId:
       return NonZero(operands);
     case ten::UniqueOp::kId:
-      return Unique(As<ten::UniqueAttrs>(attrs), operands);
+      return Unique(As<ten::UniqueAttrs>(attrs), operands, found);
     case ten::DynamicPadOp::kId:
       return Pad(operands);
     case ten::DynamicDftOp::kId:
       return Dft(As<ten::DynamicDftAttrs>(attrs), operands);
     case nn::NonMaxSuppressionOp::kId:
-      return NonMaxSuppression(As<nn::NonMaxSuppressionAttrs>(attrs), operands);
+      return NonMaxSuppression(As<nn::NonMaxSuppressionAttrs>(attrs), operands, found);
     default:
       return Resize(As<ten::DynamicResizeAttrs>(attrs), operands);
   }

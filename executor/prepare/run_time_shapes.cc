@@ -17,6 +17,7 @@ namespace {
 
 using kernels::TensorView;
 using run_time_shapes::Ints;
+using run_time_shapes::KeptResults;
 using run_time_shapes::kMaxElements;
 using run_time_shapes::Shape;
 using run_time_shapes::Shapes;
@@ -237,12 +238,12 @@ bool HasRunTimeShape(OpId op) {
 namespace {
 
 absl::StatusOr<Shapes> FindShapes(const OpInfo& info, std::span<const Attribute> slots,
-                                  std::span<const TensorView> operands) {
+                                  std::span<const TensorView> operands, KeptResults found) {
   if (run_time_shapes::MakesStrings(info.id())) {
-    return run_time_shapes::StringShapes(info, slots, operands);
+    return run_time_shapes::StringShapes(info, slots, operands, found);
   }
   if (run_time_shapes::IsSelection(info.id())) {
-    return run_time_shapes::SelectionShapes(info, slots, operands);
+    return run_time_shapes::SelectionShapes(info, slots, operands, found);
   }
   absl::StatusOr<Shape> shape;
   switch (info.id()) {
@@ -277,8 +278,8 @@ absl::StatusOr<Shapes> FindShapes(const OpInfo& info, std::span<const Attribute>
 }  // namespace
 
 absl::StatusOr<Shapes> RunTimeShapes(const OpInfo& info, std::span<const Attribute> slots,
-                                     std::span<const kernels::TensorView> operands) {
-  absl::StatusOr<Shapes> shapes = FindShapes(info, slots, operands);
+                                     std::span<const TensorView> operands, KeptResults found) {
+  absl::StatusOr<Shapes> shapes = FindShapes(info, slots, operands, found);
   absl::Status status = shapes.status();
   if (status.ok()) {
     for (const Shape& shape : *shapes) status.Update(CheckSize(shape));

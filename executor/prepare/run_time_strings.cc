@@ -5,6 +5,7 @@
 #include "ir/base/check.h"
 #include "ir/dialect/image_ops.h"
 #include "ir/dialect/str_ops.h"
+#include "kernels/calls/found_results.h"
 #include "kernels/images/image_file.h"
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
@@ -49,12 +50,13 @@ absl::StatusOr<kernels::StringList> MadeStrings(const OpInfo& info, const void* 
 }
 
 absl::StatusOr<Shapes> SplitShapes(const str::SplitAttrs& attrs,
-                                   std::span<const TensorView> operands) {
+                                   std::span<const TensorView> operands, KeptResults found) {
   kernels::SplitStrings made;
   TENON_RETURN_IF_ERROR(
       ToStatus(kernels::SplitEach(operands, attrs.delimiter, attrs.maxsplit, made)));
   Shape parts = ShapeOf(operands[0]);
   parts.push_back(made.most);
+  kernels::KeepFound(std::move(made), found);
   return Shapes{std::move(parts), ShapeOf(operands[0])};
 }
 
@@ -75,7 +77,7 @@ bool MakesStrings(OpId op) {
 }
 
 absl::StatusOr<Shapes> StringShapes(const OpInfo& info, std::span<const Attribute> slots,
-                                    std::span<const TensorView> operands) {
+                                    std::span<const TensorView> operands, KeptResults found) {
   for (const TensorView& operand : operands) {
     if (operand.data == nullptr && operand.numel() > 0) {
       return absl::FailedPreconditionError("the values of the operands are not known");
@@ -83,18 +85,20 @@ absl::StatusOr<Shapes> StringShapes(const OpInfo& info, std::span<const Attribut
   }
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
   if (info.id() == str::SplitOp::kId) {
-    return SplitShapes(*static_cast<const str::SplitAttrs*>(attrs.get()), operands);
+    return SplitShapes(*static_cast<const str::SplitAttrs*>(attrs.get()), operands, found);
   }
   if (info.id() == image::DecodeOp::kId) {
     return ImageShapes(*static_cast<const image::DecodeAttrs*>(attrs.get()), operands[0]);
   }
-  TENON_ASSIGN_OR_RETURN(const kernels::StringList made, MadeStrings(info, attrs.get(), operands));
+  TENON_ASSIGN_OR_RETURN(kernels::StringList made, MadeStrings(info, attrs.get(), operands));
   Shape shape = ShapeOf(operands[0]);
   if (info.id() == str::ConcatOp::kId) {
     const kernels::Dims dims = kernels::BroadcastShape(operands[0].shape, operands[2].shape);
     shape.assign(dims.begin(), dims.end());
   }
-  return Shapes{std::move(shape), {static_cast<int64_t>(made.text.size())}};
+  const auto size = static_cast<int64_t>(made.text.size());
+  kernels::KeepFound(std::move(made), found);
+  return Shapes{std::move(shape), {size}};
 }
 
 }  // namespace tenon::run_time_shapes

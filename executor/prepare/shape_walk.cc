@@ -171,8 +171,9 @@ absl::Status Walk::Step(size_t index, bool run_all) {
     if (!attrs.ok()) return program_.Error(instruction, attrs.status());
     attrs_[index] = *std::move(attrs);
   }
+  std::shared_ptr<kernels::KernelState> found;
   TENON_RETURN_IF_ERROR(
-      FindShapes(instruction, std::span<const Attribute>(concrete.data(), concrete.size())));
+      FindShapes(instruction, std::span<const Attribute>(concrete.data(), concrete.size()), found));
 
   if (instruction.kind == Instruction::Kind::kView) {
     const int from = instruction.operands[0], to = instruction.results[0];
@@ -190,7 +191,7 @@ absl::Status Walk::Step(size_t index, bool run_all) {
   }
   if (IsUploadOfConstant(instruction)) return UploadConstant(instruction);
   if (!run_all && !IsPlanTime(instruction)) return absl::OkStatus();
-  return RunKernel(instruction, attrs_[index]);
+  return RunKernel(instruction, attrs_[index], std::move(found));
 }
 
 // Without running it the shapes of its results are known only if their types say all, or the
@@ -269,12 +270,13 @@ absl::Status Walk::ComputeDims(const Instruction& instruction) {
   return absl::OkStatus();
 }
 
-absl::Status Walk::FindShapes(const Instruction& instruction, std::span<const Attribute> slots) {
+absl::Status Walk::FindShapes(const Instruction& instruction, std::span<const Attribute> slots,
+                              std::shared_ptr<kernels::KernelState>& found) {
   absl::InlinedVector<TensorView, 8> operands;
   for (int operand : instruction.operands) operands.push_back(HostView(operand));
   absl::StatusOr<std::vector<ResultShape>> results =
       ConcreteResults(*instruction.source, instruction.location, slots,
-                      std::span<const TensorView>(operands.data(), operands.size()));
+                      std::span<const TensorView>(operands.data(), operands.size()), &found);
   if (!results.ok()) return program_.Error(instruction, results.status());
   for (size_t r = 0; r < instruction.results.size(); ++r) {
     TENON_RETURN_IF_ERROR(SetShape(instruction, r, (*results)[r].dtype, (*results)[r].shape));

@@ -101,9 +101,12 @@ class Walk {
   absl::Status FindShapesOfBranch(size_t index);
   absl::Status SetShape(const Instruction& instruction, size_t result, DType dtype,
                         std::span<const int64_t> shape);
-  absl::Status FindShapes(const Instruction& instruction, std::span<const Attribute> slots);
+  // `found` receives what the kernel can take as its state, if anything.
+  absl::Status FindShapes(const Instruction& instruction, std::span<const Attribute> slots,
+                          std::shared_ptr<kernels::KernelState>& found);
   absl::Status ComputeDims(const Instruction& instruction);
-  absl::Status RunKernel(const Instruction& instruction, const std::shared_ptr<const void>& attrs);
+  absl::Status RunKernel(const Instruction& instruction, const std::shared_ptr<const void>& attrs,
+                         std::shared_ptr<kernels::KernelState> found);
   bool IsPlanTime(const Instruction& instruction) const;
   void NoteReads(size_t index);
   kernels::TensorView HostView(int value) const;

@@ -179,7 +179,8 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& c
 }
 
 absl::Status Walk::RunKernel(const Instruction& instruction,
-                             const std::shared_ptr<const void>& attrs) {
+                             const std::shared_ptr<const void>& attrs,
+                             std::shared_ptr<kernels::KernelState> found) {
   absl::InlinedVector<TensorView, 8> inputs, outputs;
   for (int number : instruction.kernel_inputs)
     inputs.push_back(number < 0 ? TensorView() : view(number));
@@ -195,6 +196,7 @@ absl::Status Walk::RunKernel(const Instruction& instruction,
   }
   PreparedCall call;
   call.attrs = attrs;
+  if (instruction.kernel.prepare == nullptr) call.state = std::move(found);
   TENON_RETURN_IF_ERROR(PrepareKernel(instruction, call));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int number = instruction.kernel_inputs[i];

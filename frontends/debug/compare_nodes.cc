@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "fmt/format.h"
@@ -85,10 +87,17 @@ absl::StatusOr<NodeComparison> CompareNodes(const std::string& path, LoadOptions
   TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> actual, program.Run(inputs));
   TENON_ASSIGN_OR_RETURN(std::vector<Tensor> expected, elsewhere(more_outputs));
   // A sequence is one value of the other engine, without numbers, and several outputs of ours.
-  size_t num_exposed = exposed.size();
+  // Strings and maps are as many there.
+  const std::set<std::string_view> names(exposed.begin(), exposed.end());
+  const auto is_exposed = [&](const TensorSpec& output) {
+    for (std::string_view name = output.name;; name = name.substr(0, name.rfind('#'))) {
+      if (names.contains(name)) return true;
+      if (name.find('#') == std::string_view::npos) return false;
+    }
+  };
+  const auto num_exposed = static_cast<size_t>(
+      std::count_if(program.outputs().begin(), program.outputs().end(), is_exposed));
   for (const SequencePorts& sequence : FindSequences(program.outputs())) {
-    if (std::find(exposed.begin(), exposed.end(), sequence.name) != exposed.end())
-      num_exposed += sequence.count - 1;
     if (sequence.first < expected.size()) {
       expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(sequence.first),
                       sequence.count - 1, Tensor());

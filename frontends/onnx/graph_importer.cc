@@ -428,7 +428,7 @@ absl::Status GraphImporter::RunAdapter(Node& node) {
       strings = true;
       continue;
     }
-    if (!container || !TakesContainers(node)) {
+    if (!container || container->is_maps() || !TakesContainers(node)) {
       return node.Unsupported(
           fmt::format("{} whose input \"{}\" has {}", node.op_type(), node.proto().input(i),
                       container ? container->text() : DescribeInput(node.proto().input(i))),

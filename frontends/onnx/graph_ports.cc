@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<Value>> GraphImporter::Results(const GraphProto& grap
       names.push_back(output.name());
       continue;
     }
-    if (container && container->is_strings()) type.reset();
+    if (container && (container->is_strings() || container->is_maps())) type.reset();
     // Whether the value is optional is a matter of the declaration, if there is one.
     if (!type) type = *container;
     NodeProto proto;

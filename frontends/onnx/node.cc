@@ -252,6 +252,15 @@ bool Node::IsOutputUsed(int i) const {
   return i < num_outputs() && !proto_.output(i).empty() && scope_.used.contains(proto_.output(i));
 }
 
+std::optional<int64_t> Node::DeclaredRank(int i) const {
+  if (i >= num_outputs()) return std::nullopt;
+  const auto declared = scope_.declared.find(proto_.output(i));
+  if (declared == scope_.declared.end()) return std::nullopt;
+  const onnxpb::TypeProto& type = *declared->second;
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return std::nullopt;
+  return type.tensor_type().shape().dim_size();
+}
+
 absl::Status Node::Return(absl::StatusOr<Value> value) {
   if (!value.ok()) return value.status();
   if (outputs_.empty()) return Error(fmt::format("{} needs an output", op_type()));

@@ -93,6 +93,8 @@ class Node {
   void SetOutput(int i, Value value) { outputs_[i] = value; }
   absl::Status Return(absl::StatusOr<Value> value);
   Value output(int i) const { return outputs_[i]; }
+  // The rank that the model declares for output i; nullopt if it declares none.
+  std::optional<int64_t> DeclaredRank(int i) const;
   // Returns Unsupported if an output from `first` on is used.
   absl::Status OnlyOutputsBefore(int first, std::string_view what) const;
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kernels/calls/found_results.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 
@@ -11,17 +12,19 @@ namespace {
 
 KernelStatus SuppressBoxes(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
-  std::vector<SelectedBox> selected;
-  if (KernelStatus status = SelectBoxes(
-          args.inputs, args.get<nn::NonMaxSuppressionAttrs>().center_point_box, selected);
-      !status.ok()) {
-    return status;
+  std::vector<SelectedBox> own;
+  const auto* selected = KeptOf<std::vector<SelectedBox>>(args);
+  if (selected == nullptr) {
+    const bool center_point_box = args.get<nn::NonMaxSuppressionAttrs>().center_point_box;
+    if (KernelStatus status = SelectBoxes(args.inputs, center_point_box, own); !status.ok())
+      return status;
+    selected = &own;
   }
-  if (static_cast<int64_t>(selected.size()) != out.shape[0]) {
+  if (static_cast<int64_t>(selected->size()) != out.shape[0]) {
     return KernelStatus::Internal("another number of boxes than was counted");
   }
   auto* row = out.as<int64_t>();
-  for (const SelectedBox& s : selected) {
+  for (const SelectedBox& s : *selected) {
     for (int64_t value : {s.image, s.category, s.box}) *row++ = value;
   }
   return KernelStatus::Ok();

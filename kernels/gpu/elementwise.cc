@@ -144,6 +144,27 @@ KernelStatus Cast(const RunArgs& args) {
   return QueueOf(args).Launch(CastParams{in.dtype, out.dtype, in.data, out.data, out.numel()});
 }
 
+KernelStatus Fma(const RunArgs& args) {
+  const TensorView &a = args.inputs[0], &b = args.inputs[1], &c = args.inputs[2];
+  const TensorView& out = args.outputs[0];
+  if (out.numel() == 0) return KernelStatus::Ok();
+  FmaParams p = {};
+  p.dtype = out.dtype;
+  p.a = a.data;
+  p.b = b.data;
+  p.c = c.data;
+  p.out = out.data;
+  p.n = out.numel();
+  p.at = ToStrided<3>(ToDims(out.shape),
+                      {StridesIn(a, out.shape), StridesIn(b, out.shape), StridesIn(c, out.shape)});
+  return QueueOf(args).Launch(p);
+}
+
+std::string SupportsFma(const CallSignature& call) {
+  std::string reason = RequireFloats(call);
+  return reason.empty() ? CheckRanks(call) : reason;
+}
+
 KernelStatus Where(const RunArgs& args) {
   const TensorView &cond = args.inputs[0], &a = args.inputs[1], &b = args.inputs[2];
   const TensorView& out = args.outputs[0];
@@ -208,6 +229,7 @@ void AddElementwiseKernels(KernelRegistry& registry) {
   registry.Add(MakeKernel("ten.elu", "cuda.elu", Elu, floats, 1));
   registry.Add(MakeKernel("nn.gelu", "cuda.gelu", Gelu, floats, 1));
   registry.Add(MakeKernel("ten.cast", "cuda.cast", Cast, SupportsCast));
+  registry.Add(MakeKernel("ten.fma", "cuda.fma", Fma, SupportsFma, 7));
   registry.Add(MakeKernel("ten.where", "cuda.where", Where, CheckRanks, 6));
 }
 

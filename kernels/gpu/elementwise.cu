@@ -116,6 +116,16 @@ __global__ void __launch_bounds__(kThreads) CastKernel(TENON_GRID_CONSTANT CastP
 }
 
 template <typename T>
+__global__ void __launch_bounds__(kThreads) FmaKernel(TENON_GRID_CONSTANT FmaParams p) {
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
+       i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const Positions<3> at = Locate(p.at, i);
+    const float a = Widen(As<T>(p.a)[at.at[0]]), b = Widen(As<T>(p.b)[at.at[1]]);
+    static_cast<T*>(p.out)[i] = Narrow<T>(fmaf(a, b, Widen(As<T>(p.c)[at.at[2]])));
+  }
+}
+
+template <typename T>
 __global__ void __launch_bounds__(kThreads) SelectKernel(TENON_GRID_CONSTANT SelectParams p) {
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < p.n;
        i += static_cast<int64_t>(gridDim.x) * kThreads) {
@@ -143,6 +153,12 @@ void LaunchOn(StreamHandle stream, const ElementwiseParams& p) {
 
 void LaunchOn(StreamHandle stream, const CastParams& p) {
   TENON_LAUNCH(CastKernel, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
+}
+
+void LaunchOn(StreamHandle stream, const FmaParams& p) {
+  DispatchFloats(p.dtype, [&]<typename T>() {
+    TENON_LAUNCH(FmaKernel<T>, BlocksFor(p.n, kThreads), kThreads, 0, stream, p);
+  });
 }
 
 void LaunchOn(StreamHandle stream, const SelectParams& p) {

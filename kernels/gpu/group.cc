@@ -100,6 +100,10 @@ bool FillStep(const PointwiseBody& body, const PointwiseStep& step, GroupStep& o
     out.kind = GroupStep::kSelect;
     return true;
   }
+  if (step.op == PointwiseOp::kFma) {
+    out.kind = GroupStep::kFma;
+    return true;
+  }
   if (step.op == PointwiseOp::kCast) {
     out.kind = GroupStep::kCast;
     return true;

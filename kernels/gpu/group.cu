@@ -193,6 +193,10 @@ __device__ inline Four<Word> RunStep(const GroupStep& step, const Four<Word>& a,
   if (step.kind == GroupStep::kSelect) {
     return Map<Word>([&](int e) { return a.at[e] != 0 ? b.at[e] : c.at[e]; });
   }
+  if (step.kind == GroupStep::kFma) {
+    return Map<Word>(
+        [&](int e) { return BitsOf(fmaf(AsFloat(a.at[e]), AsFloat(b.at[e]), AsFloat(c.at[e]))); });
+  }
   if (step.kind == GroupStep::kCast) return Cast(step, a);
   const bool floats = step.from == DType::kF32;
   if (GivesBool(step.op)) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "kernels/calls/found_results.h"
 #include "kernels/kernel_list.h"
 #include "kernels/op_attrs.h"
 #include "kernels/reference/elementwise/map.h"
@@ -45,38 +46,41 @@ KernelStatus StrFind(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
-KernelStatus StrConcat(const RunArgs& args) {
+// Writes the strings that `make` makes, unless they were made with the shapes of the results.
+template <typename F>
+KernelStatus WriteStrings(const RunArgs& args, const F& make) {
+  if (const auto* const kept = KeptOf<StringList>(args); kept != nullptr)
+    return kept->CopyTo(args.outputs[0], args.outputs[1]);
   StringList made;
-  KernelStatus status = ConcatStrings(args.inputs, made);
+  KernelStatus status = make(args.inputs, made);
   return status.ok() ? made.CopyTo(args.outputs[0], args.outputs[1]) : std::move(status);
 }
+
+KernelStatus StrConcat(const RunArgs& args) { return WriteStrings(args, ConcatStrings); }
 
 KernelStatus StrChangeCase(const RunArgs& args) {
-  StringList made;
   const bool upper = args.get<str::ChangeCaseAttrs>().to == str::ChangeCaseTo::kUpper;
-  KernelStatus status = ChangeCase(args.inputs, upper, made);
-  return status.ok() ? made.CopyTo(args.outputs[0], args.outputs[1]) : std::move(status);
+  return WriteStrings(args, [&](std::span<const TensorView> operands, StringList& made) {
+    return ChangeCase(operands, upper, made);
+  });
 }
 
-KernelStatus StrPack(const RunArgs& args) {
-  StringList made;
-  KernelStatus status = PackStrings(args.inputs, made);
-  return status.ok() ? made.CopyTo(args.outputs[0], args.outputs[1]) : std::move(status);
-}
+KernelStatus StrPack(const RunArgs& args) { return WriteStrings(args, PackStrings); }
 
-KernelStatus StrFromNumber(const RunArgs& args) {
-  StringList made;
-  KernelStatus status = WriteNumbers(args.inputs, made);
-  return status.ok() ? made.CopyTo(args.outputs[0], args.outputs[1]) : std::move(status);
-}
+KernelStatus StrFromNumber(const RunArgs& args) { return WriteStrings(args, WriteNumbers); }
 
 KernelStatus StrSplit(const RunArgs& args) {
   const auto& attrs = args.get<str::SplitAttrs>();
-  SplitStrings made;
-  if (KernelStatus status = SplitEach(args.inputs, attrs.delimiter, attrs.maxsplit, made);
-      !status.ok()) {
-    return status;
+  SplitStrings own;
+  const auto* kept = KeptOf<SplitStrings>(args);
+  if (kept == nullptr) {
+    if (KernelStatus status = SplitEach(args.inputs, attrs.delimiter, attrs.maxsplit, own);
+        !status.ok()) {
+      return status;
+    }
+    kept = &own;
   }
+  const SplitStrings& made = *kept;
   const TensorView &out = args.outputs[0], &counts = args.outputs[1];
   const int64_t width = out.shape.back();
   if (width != made.most) return KernelStatus::Internal("more parts than were counted");

@@ -99,6 +99,7 @@ TEST_F(ShapeFunctions, ElementwiseBroadcasts) {
   EXPECT_EQ(Infer("ten.add", {"*", "3xf32"}), "tensor<*xf32>");
   EXPECT_EQ(Infer("ten.equal", {"2xi64", "i64"}), "2xi1");
   EXPECT_EQ(Infer("ten.where", {"2x1xi1", "3xf16", "f16"}), "2x3xf16");
+  EXPECT_EQ(Infer("ten.fma", {"2x1xf32", "3xf32", "f32"}), "2x3xf32");
   EXPECT_EQ(Infer("ten.cast", {"Bxi64"}, {{"to", "f32"}}), "Bxf32");
   EXPECT_EQ(Infer("ten.add", {"2xf32", "3xf32"}),
             "ten.add: operands of shapes [2] and [3] cannot be broadcast together, expected equal "

@@ -52,6 +52,13 @@ Case Where(Random& random) {
   return Make({random.Bools(c), random.Any(dtype, a), random.Any(dtype, b)}, {Tensor(dtype, out)});
 }
 
+Case Fma(Random& random) {
+  const Shape out = random.Chance(10) ? Shape{3, 101, 203} : random.RandomShape();
+  return Make({random.Floats(BroadcastInput(random, out)), random.Floats(out),
+               random.Floats(BroadcastInput(random, out))},
+              {F32(out)});
+}
+
 // Operands of a dtype that numbers have, with values that are often equal.
 Case Compare(Random& random) {
   const Shape out = random.RandomShape();
@@ -318,6 +325,7 @@ GeneratorsByOp ElementwiseCases() {
       {"ten.erf", Unary(ten::ErfAttrs())},
       {"ten.exp", Unary(ten::ExpAttrs())},
       {"ten.floor", Unary(ten::FloorAttrs())},
+      {"ten.fma", Fma},
       {"ten.greater", Compare},
       {"ten.greater_equal", Compare},
       {"ten.hard_sigmoid", Unary(ten::HardSigmoidAttrs())},

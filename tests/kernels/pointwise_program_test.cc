@@ -123,7 +123,9 @@ TEST(PointwiseProgramTest, EveryOpOfFloatsOnEdges) {
     ++tried;
     const std::string name = op;
     const bool compiles = name != "ten.sin" && name != "ten.cos" && name != "ten.pow";
-    const std::string operands = info.num_operands == 1 ? "%2" : "%2, %1";
+    const std::string operands = info.num_operands == 1   ? "%2"
+                                 : info.num_operands == 2 ? "%2, %1"
+                                                          : "%2, %1, %0";
     std::vector<std::string> params = {""};
     if (name == "nn.gelu") {
       params = {" {approximate = none}", " {approximate = tanh}", " {approximate = sigmoid}"};

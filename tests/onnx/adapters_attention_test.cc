@@ -77,6 +77,21 @@ TEST(Adapters, AttentionScores) {
   EXPECT_EQ(result.ResultType(1), "tensor<2x4x3x3xf32>");
 }
 
+// All of it is in f64 then.
+TEST(Adapters, AttentionInDouble) {
+  ModelBuilder model(24);
+  model.Input("q", {2, 4, 3, 8}).Input("v", {2, 4, 3, 8}, TensorProto::FLOAT16);
+  model.Node("Attention", {"q", "q", "v", "", "q", "v"}, {"out", "k", "w"},
+             {{"softmax_precision", int64_t{TensorProto::DOUBLE}}});
+  model.Output("out").Output("k").Output("w");
+  const Imported result = ImportModel(model);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(nn::AttentionOp(result.Only("nn.attention")).q().type().dtype(), DType::kF64);
+  EXPECT_EQ(result.ResultType(0), "tensor<2x4x3x8xf32>");
+  EXPECT_EQ(result.ResultType(1), "tensor<2x4x6x8xf32>");
+  EXPECT_EQ(result.ResultType(2), "tensor<2x4x6x8xf16>");
+}
+
 TEST(Adapters, RotaryEmbedding) {
   ModelBuilder model(23);
   model.Input("x", {2, 4, 8, 16})

@@ -66,6 +66,16 @@ TEST(Adapters, SqueezeAndUnsqueeze) {
   const Imported kept = ImportModel(open);
   EXPECT_EQ(kept.ResultType(), R"(tensor<?xf32, ["B"]>)");
   EXPECT_TRUE(kept.HasDiagnostic("warning: Squeeze without axes keeps the dimension \"B\""));
+  // The model may say which of both it means.
+  onnxpb::TypeProto::Tensor& type =
+      *open.graph().mutable_output(0)->mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnxpb::TensorProto::FLOAT);
+  type.mutable_shape()->add_dim();
+  const Imported as_declared = ImportModel(open);
+  EXPECT_EQ(as_declared.ResultType(), R"(tensor<?xf32, ["B"]>)");
+  EXPECT_FALSE(as_declared.HasDiagnostic("Squeeze"));
+  type.mutable_shape()->clear_dim();
+  EXPECT_EQ(ImportModel(open).ResultType(), "tensor<f32>");
   ModelBuilder wrong(11);
   wrong.Input("x", {2})
       .Node("Squeeze", {"x"}, {"out"}, {{"axes", std::vector<int64_t>{0}}})

@@ -146,8 +146,15 @@ absl::StatusOr<std::vector<OutputReport>> CompareOutputs(const Options& options,
   }
   std::vector<OutputReport> reports;
   for (size_t i = 0; i < ours.size(); ++i) {
-    reports.push_back({program.outputs()[i].name, ours[i].type_text(),
-                       tools::CompareOutput(options, ours[i], theirs[i])});
+    OutputReport& report = reports.emplace_back();
+    report.name = program.outputs()[i].name;
+    report.type = ours[i].type_text();
+    if (theirs[i]) {
+      report.difference = tools::CompareOutput(options, ours[i], theirs[i]);
+    } else {
+      report.difference.pass = true;
+      report.difference.problem = fmt::format("{} gives no numbers", engine);
+    }
   }
   return reports;
 }

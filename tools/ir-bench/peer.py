@@ -5,7 +5,8 @@ FOLDER has inputs.json, a list of {"name", "file", "dims"} in the model's order:
 as the model names them. DEVICE is cpu or cuda. The program speaks over the socket that is file descriptor 3, a JSON object a line. The first line
 comes from here: {"ready": true, "version", "load_ms"}. Then {"run": N} is one run without a clock and N
 timed ones, answered by {"ms": [...], "memory_mb"}; {"outputs": true} writes the results to FOLDER and is answered by {"files": [...]},
-with null for an output that is no array of numbers.
+with null for what is no array of numbers. A tensor of strings is two outputs. A sequence of maps is the keys, which are
+strings or integers, and a matrix of the values.
 {"error": text} answers what fails, with "missing": NAME where the package NAME is not installed. The end of the stream
 ends the program.
 
@@ -50,15 +51,21 @@ class OnnxRuntime:
         for given, entry in zip(self.session.get_inputs(), inputs):
             feeds[given.name] = entry["array"]
             self.binding.bind_ortvalue_input(given.name, value(entry["array"]))
-        self.results = [value(array) for array in self.session.run(None, feeds)]
-        for given, result in zip(self.session.get_outputs(), self.results):
+        self.feeds = feeds
+        self.results = self.session.run(None, feeds)
+        # Only tensors of numbers can be bound.
+        self.bound = [value(result) for result in self.results] if all(map(is_numbers, self.results)) else None
+        for given, result in zip(self.session.get_outputs(), self.bound or []):
             self.binding.bind_ortvalue_output(given.name, result)
 
     def run(self):
-        self.session.run_with_iobinding(self.binding)
+        if self.bound:
+            self.session.run_with_iobinding(self.binding)
+        else:
+            self.results = self.session.run(None, self.feeds)
 
     def outputs(self):
-        return [result.numpy() for result in self.results]
+        return [result.numpy() for result in self.bound] if self.bound else self.results
 
 
 class OnnxRuntimeNodes:
@@ -199,11 +206,28 @@ def timed(engine, count):
     return times
 
 
+def is_numbers(value):
+    import numpy
+    return isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype.kind in "biuf"
+
+
+def parts(value):
+    """The outputs of the program that a value is."""
+    import numpy
+    if isinstance(value, numpy.ndarray) and value.dtype.kind in "OUS":
+        return [None, None]  # where strings lie, and their text
+    if not isinstance(value, list) or not value or not isinstance(value[0], dict):
+        return [value]
+    keys = sorted(value[0])
+    values = numpy.array([[entries[key] for key in keys] for entries in value], numpy.float32)
+    return [None, None, values] if isinstance(keys[0], str) else [numpy.array(keys, numpy.int64), values]
+
+
 def write_outputs(engine, folder):
     import numpy
     files = []
-    for index, array in enumerate(engine.outputs()):
-        if not isinstance(array, (numpy.ndarray, numpy.generic)) or array.dtype.kind not in "biuf":
+    for index, array in enumerate(part for value in engine.outputs() for part in parts(value)):
+        if not is_numbers(array):
             files.append(None)
             continue
         files.append(os.path.join(folder, f"peer_output_{index}.npy"))

@@ -29,7 +29,15 @@ std::string Agreement(const EngineReport& engine) {
   if (worst == nullptr) return "";
   const Difference& d = worst->difference;
   if (!d.pass) return fmt::format("; output {} DIFFERS: {}", worst->name, d.problem);
-  return fmt::format("; outputs agree within {:.1e} abs {:.1e} rel", d.max_abs, d.max_rel);
+  const auto without_numbers =
+      std::count_if(engine.outputs.begin(), engine.outputs.end(),
+                    [](const OutputReport& output) { return !output.difference.problem.empty(); });
+  std::string text;
+  if (static_cast<size_t>(without_numbers) < engine.outputs.size())
+    text = fmt::format("; outputs agree within {:.1e} abs {:.1e} rel", d.max_abs, d.max_rel);
+  if (without_numbers > 0)
+    text += fmt::format("; {} outputs give no numbers to compare", without_numbers);
+  return text;
 }
 
 Estimate RatioOf(const EngineReport& theirs, const EngineReport& ours) {

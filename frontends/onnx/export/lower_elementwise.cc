@@ -90,6 +90,16 @@ Value Cast(Lowering& l, Value x, DType to) {
   return l.Node("Cast", {x}, {{"to", l.Int(OnnxTypeOf(to))}});
 }
 
+// A product of two floats of 32 bits is exact in 64 bits, so the sum decides the rounding.
+void Fma(Lowering& l, const ten::FmaOp& op) {
+  const DType dtype = op.a().type().dtype();
+  const DType wide = dtype == DType::kF32 || dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  const auto widened = [&](Value v) { return dtype == wide ? v : Cast(l, v, wide); };
+  const Value product = l.Node("Mul", {widened(op.a()), widened(op.b())});
+  const Value sum = l.Node("Add", {product, widened(op.c())});
+  l.Done(dtype == wide ? sum : Cast(l, sum, dtype));
+}
+
 // Swaps the last two axes.
 Value SwapLast(Lowering& l, Value x) {
   std::vector<int64_t> perm;
@@ -165,6 +175,9 @@ bool LowerElementwise(Lowering& l) {
   switch (op.id()) {
     case ten::ClipOp::kId:
       Clip(l, ten::ClipOp(&op));
+      return true;
+    case ten::FmaOp::kId:
+      Fma(l, ten::FmaOp(&op));
       return true;
     case ten::EluOp::kId:
       Elu(l, ten::EluOp(&op));

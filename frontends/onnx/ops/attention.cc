@@ -42,13 +42,6 @@ class Attention {
 };
 
 absl::Status Attention::ReadAttributes() {
-  TENON_ASSIGN_OR_RETURN(const int64_t precision,
-                         node_.Int("softmax_precision", onnxpb::TensorProto::FLOAT));
-  // Ours is at least f32, and f64 for f64 operands.
-  if (precision == onnxpb::TensorProto::DOUBLE && node_.input(0).type().dtype() != DType::kF64) {
-    return node_.Unsupported("Attention with the softmax_precision DOUBLE",
-                             "FLOAT or less, or operands of f64");
-  }
   TENON_ASSIGN_OR_RETURN(attrs_.q_num_heads, node_.Int("q_num_heads", 0));
   TENON_ASSIGN_OR_RETURN(attrs_.kv_num_heads, node_.Int("kv_num_heads", 0));
   TENON_ASSIGN_OR_RETURN(attrs_.scale, node_.Float("scale", 0.0f));
@@ -246,9 +239,25 @@ absl::Status Attention::Import() {
 
 }  // namespace
 
+// The softmax of f64 operands is in f64, and at least in f32 for others.
 absl::Status ImportAttention(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(3, 7));
-  return Attention(node).Import();
+  TENON_ASSIGN_OR_RETURN(const int64_t precision,
+                         node.Int("softmax_precision", onnxpb::TensorProto::FLOAT));
+  const DType dtype = node.input(0).type().dtype(), of_values = node.input(2).type().dtype();
+  if (precision != onnxpb::TensorProto::DOUBLE || dtype == DType::kF64)
+    return Attention(node).Import();
+  Formula f(node);
+  for (int i = 0; i < node.num_inputs(); ++i) {
+    const Value x = node.input(i);
+    if (x && IsFloat(x.type().dtype())) node.SetInput(i, f.Cast(x, DType::kF64));
+  }
+  TENON_RETURN_IF_ERROR(f.status());
+  TENON_RETURN_IF_ERROR(Attention(node).Import());
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    if (node.output(i)) node.SetOutput(i, f.Cast(node.output(i), i == 2 ? of_values : dtype));
+  }
+  return f.status();
 }
 
 absl::Status ImportRotaryEmbedding(Node& node) {

@@ -112,9 +112,18 @@ absl::Status ImportSqueeze(Node& node) {
       }
     }
   } else {
-    // The rank of the result must not depend on a run, so extents that only a run tells are kept.
+    // The rank of the result must not depend on a run. The model may declare it: with all extents
+    // that only a run tells, or with none of them, of which the run then checks that they are 1.
+    // Otherwise they are kept.
+    const std::optional<int64_t> declared = node.DeclaredRank(0);
+    int64_t at_least = 0, at_most = 0;
     for (DimExpr dim : dims) {
-      if (!dim.is_constant()) {
+      if (!dim.is_constant(1)) ++at_most;
+      if (dim.is_constant() && !dim.is_constant(1)) ++at_least;
+    }
+    for (DimExpr dim : dims) {
+      if (!dim.is_constant() && declared == at_least) continue;
+      if (!dim.is_constant() && declared != at_most) {
         EmitWarning(node.context(), node.location(),
                     fmt::format("Squeeze without axes keeps the dimension \"{}\", also where it is "
                                 "1 in a run (expected axes)",

@@ -229,6 +229,8 @@ class Maker {
         return Node(Op::kMaskNot, a);
       case PointwiseOp::kCast:
         return Cast(a, masks, body_.dtype(step.operands[0]), step.dtype);
+      case PointwiseOp::kFma:
+        return Fma(a, b, v[2]);
       case PointwiseOp::kWhere:
         return step.dtype == DType::kF32 ? Select(a, b, v[2]) : -1;
       case PointwiseOp::kEqual:

@@ -91,6 +91,15 @@ void SelectLoop(const void* pa, const void* pb, const void* pc, void* py, int64_
   }
 }
 
+void FmaLoop(const void* pa, const void* pb, const void* pc, void* py, int64_t n) {
+  const float* a = static_cast<const float*>(pa);
+  const float* b = static_cast<const float*>(pb);
+  const float* c = static_cast<const float*>(pc);
+  float* y = static_cast<float*>(py);
+  TENON_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = __builtin_fmaf(a[i], b[i], c[i]);
+}
+
 // Floats become integers by truncation, saturated; NaN becomes 0. Saturation
 // happens at 64 bits, then the integer is cut to its own size, as the reference kernel does.
 
@@ -166,6 +175,7 @@ constexpr PointwiseLoops kPointwiseLoops = {
     {SelectLoop<uint32_t>, SelectLoop<uint32_t>, SelectLoop<uint64_t>, SelectLoop<uint8_t>},
     {TENON_CAST(float), TENON_CAST(int32_t), TENON_CAST(int64_t), TENON_CAST(uint8_t),
      TENON_CAST(uint8_t), TENON_CAST(int8_t)},
+    FmaLoop,
 };
 
 #undef TENON_COMPARE

@@ -48,6 +48,7 @@ struct PointwiseLoops {
   PointwiseLoop logic[4];       // [PointwiseLogic]
   PointwiseLoop select[4];      // y = a != 0 ? b : c, by the element of b and c
   PointwiseLoop cast[6][6];     // [from][to]
+  PointwiseLoop fma;            // y = a * b + c of floats, rounded once
 };
 
 // Each returns the loops of one instruction set.

@@ -147,6 +147,8 @@ PointwiseLoop FindLoop(PointwiseOp op, DType operand, DType result) {
       return loops.logic[kLogicNot];
     case PointwiseOp::kCast:
       return loops.cast[element][ElementOf(result)];
+    case PointwiseOp::kFma:
+      return loops.fma;
     case PointwiseOp::kWhere:
       return loops.select[ElementOf(result)];
     case PointwiseOp::kAbs:

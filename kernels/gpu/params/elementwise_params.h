@@ -78,6 +78,7 @@ struct GroupStep {
   enum Kind : uint8_t {
     kOp,      // op(a, b)
     kSelect,  // a ? b : c
+    kFma,     // a * b + c of floats, rounded once
     kCast     // a as `to`
   } kind;
   ElementwiseOp op;  // kOp
@@ -108,6 +109,17 @@ struct CastParams {
   const void* in;
   void* out;
   int64_t n;
+};
+
+// out = a * b + c, rounded once, for floats.
+struct FmaParams {
+  DType dtype;
+  const void* a;
+  const void* b;
+  const void* c;
+  void* out;
+  int64_t n;
+  Strided<3> at;
 };
 
 // out = cond ? a : b, for elements of `size` bytes.

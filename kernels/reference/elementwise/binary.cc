@@ -134,6 +134,22 @@ KernelStatus Pow(const RunArgs& args) {
   });
 }
 
+KernelStatus Fma(const RunArgs& args) {
+  return DispatchFloat(args.inputs[0].dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = Compute<T>;
+    const T* a = args.inputs[0].as<T>();
+    const T* b = args.inputs[1].as<T>();
+    const T* c = args.inputs[2].as<T>();
+    T* result = args.outputs[0].as<T>();
+    ForEachBroadcast<3>(args, [&](int64_t i, const auto& at) {
+      result[i] = static_cast<T>(
+          std::fma(static_cast<C>(a[at[0]]), static_cast<C>(b[at[1]]), static_cast<C>(c[at[2]])));
+    });
+    return KernelStatus::Ok();
+  });
+}
+
 KernelStatus Where(const RunArgs& args) {
   const TensorView& out = args.outputs[0];
   return DispatchSize(out.dtype, [&](auto tag) {
@@ -182,6 +198,8 @@ Kernel RefEqual() {
     return ZipCompare(args, [](auto a, auto b) { return a == b; });
   });
 }
+
+Kernel RefFma() { return {.op = "ten.fma", .name = "ref.fma", .run = Fma, .inplace_mask = 7}; }
 
 Kernel RefGreater() {
   return Broadcasting("ten.greater", "ref.greater", [](const RunArgs& args) {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "kernels/calls/found_results.h"
 #include "kernels/calls/unique_slices.h"
 #include "kernels/checked_index.h"
 #include "kernels/kernel_list.h"
@@ -34,7 +35,13 @@ KernelStatus NonZero(const RunArgs& args) {
 KernelStatus Unique(const RunArgs& args) {
   const auto& attrs = args.get<ten::UniqueAttrs>();
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
-  const UniqueSlices slices = FindUniqueSlices(x, attrs.axis, attrs.flat, attrs.sorted);
+  UniqueSlices own;
+  const auto* kept = KeptOf<UniqueSlices>(args);
+  if (kept == nullptr) {
+    own = FindUniqueSlices(x, attrs.axis, attrs.flat, attrs.sorted);
+    kept = &own;
+  }
+  const UniqueSlices& slices = *kept;
   const size_t axis = attrs.flat ? 0 : static_cast<size_t>(attrs.axis);
   const int64_t extent = attrs.flat ? x.numel() : x.shape[axis];
   const int64_t outer = attrs.flat ? 1 : Product(x.shape.first(axis));

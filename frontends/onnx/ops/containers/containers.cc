@@ -23,6 +23,7 @@ std::optional<int64_t> ContainerType::rank() const {
 
 std::string ContainerType::text() const {
   if (is_strings()) return "a tensor of strings";
+  if (is_maps()) return "a sequence of maps";
   const std::string_view kinds[] = {"a sequence", "an optional tensor", "an optional sequence"};
   return fmt::format("{} of {}", kinds[static_cast<int>(kind)], Name(dtype));
 }
@@ -30,6 +31,13 @@ std::string ContainerType::text() const {
 std::vector<Type> PackedTypes(Context& context, const ContainerType& type) {
   std::vector<Type> types;
   if (type.is_strings()) return {type.element, VectorOf(context, DType::kU8)};
+  if (type.is_maps()) {
+    types.push_back(VectorOf(context, DType::kI64));
+    if (type.kind == ContainerType::Kind::kMapsOfStrings)
+      types.push_back(VectorOf(context, DType::kU8));
+    types.push_back(type.element);
+    return types;
+  }
   if (type.kind == ContainerType::Kind::kOptionalSequence) {
     types.push_back(Type::Tensor(context, DType::kBool, std::span<const int64_t>()));
   }
@@ -42,6 +50,12 @@ std::vector<Type> PackedTypes(Context& context, const ContainerType& type) {
 
 std::vector<std::string> PackedNames(std::string_view name, const ContainerType& type) {
   if (type.is_strings()) return {fmt::format("{}#spans", name), fmt::format("{}#text", name)};
+  if (type.kind == ContainerType::Kind::kMaps)
+    return {fmt::format("{}#keys", name), fmt::format("{}#values", name)};
+  if (type.kind == ContainerType::Kind::kMapsOfStrings) {
+    return {fmt::format("{}#keys#spans", name), fmt::format("{}#keys#text", name),
+            fmt::format("{}#values", name)};
+  }
   std::vector<std::string> names;
   if (type.kind == ContainerType::Kind::kOptionalSequence) {
     names.push_back(fmt::format("{}#present", name));
@@ -56,6 +70,10 @@ Container FromPacked(const ContainerType& type, std::span<const Value> tensors) 
   if (type.is_strings()) return StringsOf(tensors[0], tensors[1]);
   Container container{type};
   container.form = Container::Form::kPacked;
+  if (type.is_maps()) {
+    container.parts.assign(tensors.begin(), tensors.end());
+    return container;
+  }
   if (tensors.size() > 3) container.present = tensors.front();
   container.parts.assign(tensors.end() - 3, tensors.end());
   return container;
@@ -131,6 +149,7 @@ std::optional<ContainerType> JoinContainers(const ContainerType& a, const Contai
   ContainerType joined = a;
   joined.element = JoinElements(a.element, b.element);
   if (a.kind == b.kind) return joined;
+  if (a.is_maps() || b.is_maps()) return std::nullopt;
   // A sequence is an optional one that is there.
   if (a.kind == Kind::kOptionalTensor || b.kind == Kind::kOptionalTensor) return std::nullopt;
   joined.kind = Kind::kOptionalSequence;
@@ -150,6 +169,18 @@ Container StringsOf(Value spans, Value text) {
   strings.form = Container::Form::kPacked;
   strings.parts = {spans, text};
   return strings;
+}
+
+Container MapsOf(Value keys, Value text, Value values) {
+  Container maps;
+  maps.kind = text ? ContainerType::Kind::kMapsOfStrings : ContainerType::Kind::kMaps;
+  maps.form = Container::Form::kPacked;
+  maps.dtype = values.type().dtype();
+  maps.element = values.type();
+  maps.parts.push_back(keys);
+  if (text) maps.parts.push_back(text);
+  maps.parts.push_back(values);
+  return maps;
 }
 
 }  // namespace tenon::onnx

@@ -1,6 +1,7 @@
 // Sequences, optional values and tensors of strings while a graph is imported. The IR has tensors
 // of numbers only: a sequence of a known number of elements is its elements, and any other one is
-// three tensors. A tensor of strings is two. Internal to the importer.
+// three tensors. A tensor of strings is two. A sequence of maps is the keys, which all maps have in
+// common, and a matrix of values. Internal to the importer.
 #ifndef TENON_FRONTENDS_ONNX_OPS_CONTAINERS_CONTAINERS_H_
 #define TENON_FRONTENDS_ONNX_OPS_CONTAINERS_CONTAINERS_H_
 
@@ -21,19 +22,29 @@ namespace tenon::onnx {
 // What is known of a sequence or an optional value without its elements.
 struct ContainerType {
   // An optional tensor is a sequence of at most one element. The parts of a tensor of strings are
-  // its spans and its text, in every form (ir/base/string_span.h).
-  enum class Kind : uint8_t { kSequence, kOptionalTensor, kOptionalSequence, kStrings };
+  // its spans and its text, in every form (ir/base/string_span.h). Those of maps are their keys,
+  // which are strings or integers, and their values: a row for each map, a column for each key.
+  enum class Kind : uint8_t {
+    kSequence,
+    kOptionalTensor,
+    kOptionalSequence,
+    kStrings,
+    kMaps,  // of integers
+    kMapsOfStrings
+  };
 
   Kind kind = Kind::kSequence;
   DType dtype = DType::kInvalid;  // of all elements; i64 for strings
   // What all elements have in common: a tensor type, unranked if their ranks may differ. Null if
-  // nothing is known, because there is no element. For strings, the type of the spans.
+  // nothing is known, because there is no element. For strings, the type of the spans; for maps,
+  // that of the values.
   Type element;
 
   bool is_optional() const {
     return kind == Kind::kOptionalTensor || kind == Kind::kOptionalSequence;
   }
   bool is_strings() const { return kind == Kind::kStrings; }
+  bool is_maps() const { return kind == Kind::kMaps || kind == Kind::kMapsOfStrings; }
   // The rank of all elements; nullopt if it is not known.
   std::optional<int64_t> rank() const;
   // For messages: "a sequence of f32".
@@ -70,7 +81,8 @@ struct Container : ContainerType {
 };
 
 // The tensors that stand for a packed container where a graph begins, ends or branches: `present`
-// of an optional sequence, then offsets, dims and data. Those of strings are spans and text.
+// of an optional sequence, then offsets, dims and data. Those of strings are spans and text, those
+// of maps are keys and values.
 std::vector<Type> PackedTypes(Context& context, const ContainerType& type);
 std::vector<std::string> PackedNames(std::string_view name, const ContainerType& type);
 // The container that such tensors stand for.
@@ -96,6 +108,9 @@ ContainerType OptionalOf(Type tensor);
 // The container type of strings with these spans, and such a container.
 ContainerType StringsOf(Type spans);
 Container StringsOf(Value spans, Value text);
+// A map from integers or, with a text, strings for each row of `values`. The keys are a vector, in
+// ascending order and all different.
+Container MapsOf(Value keys, Value text, Value values);
 
 }  // namespace tenon::onnx
 

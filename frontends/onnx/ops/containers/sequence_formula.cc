@@ -225,7 +225,7 @@ std::vector<Value> SequenceFormula::PackedAs(Value value, const ContainerType& t
     container = Container{OptionalOf(value.type())};
     container->parts = {value};
   }
-  if (container->is_strings()) return container->parts;
+  if (container->is_strings() || container->is_maps()) return container->parts;
   const Container packed = Packed(*container);
   std::vector<Value> tensors;
   if (type.kind == ContainerType::Kind::kOptionalSequence) {

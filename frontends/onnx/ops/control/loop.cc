@@ -196,8 +196,9 @@ absl::StatusOr<std::vector<Value>> DropCondition(Node& node, Operation* loop) {
   return ResultsFrom(made.op(), 0);
 }
 
-// The loop as a ctl.while that carries the counter, too. Returns its results without the counter
-// and the condition.
+}  // namespace
+
+// The ctl.while carries the counter, too.
 absl::StatusOr<std::vector<Value>> ToWhile(Node& node, Operation* loop, Value trips) {
   Context& context = node.context();
   const std::vector<Value> carried = ctl::ForOp(loop).inits();
@@ -244,8 +245,6 @@ absl::StatusOr<std::vector<Value>> ToWhile(Node& node, Operation* loop, Value tr
   node.importer().Register(made.op());
   return ResultsFrom(made.op(), 2);
 }
-
-}  // namespace
 
 absl::Status ImportLoop(Node& node) {
   TENON_ASSIGN_OR_RETURN(const GraphProto* body, node.Graph("body"));

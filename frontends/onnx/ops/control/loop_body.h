@@ -34,6 +34,11 @@ struct LoopSpec {
 // changes its element type or rank.
 absl::StatusOr<Operation*> ImportLoopBody(Node& node, OpBuilder& builder, const LoopSpec& spec);
 
+// Replaces a loop of ImportLoopBody, whose first carried value is the condition of another run, by
+// a ctl.while. `trips` bounds the runs, unless it is null. Returns the results without the
+// condition.
+absl::StatusOr<std::vector<Value>> ToWhile(Node& node, Operation* loop, Value trips);
+
 // Returns the attributes that say how `scans` are stacked; none if there are none.
 template <typename Attrs>
 Attrs ScanAttrs(std::span<const LoopScan> scans) {

@@ -47,19 +47,24 @@ absl::StatusOr<Value> Meant(const Node& node, Formula& f, int i) {
   return f.Mul(x, scale);
 }
 
-// y, in steps of the result, rounded around the zero point in input i, as the zero point's type.
-absl::Status ReturnSteps(Node& node, Formula& f, Value y, int i) {
-  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i));
-  const DType result = zero ? zero.type().dtype() : node.input(0).type().dtype();
+// y, whole numbers, as bytes of the type of the zero point in input i.
+absl::Status ReturnBytes(Node& node, Formula& f, Value y, int i) {
+  const DType result = node.input(i) ? node.input(i).type().dtype() : node.input(0).type().dtype();
   if (result != DType::kU8 && result != DType::kI8) {
     return node.Unsupported(fmt::format("{} to {}", node.op_type(), Name(result)), "i8 or ui8");
   }
-  y = f.Make<ten::RoundOp>(y);
-  if (zero) y = f.Add(y, f.Cast(zero, DType::kF32));
   const bool is_signed = result == DType::kI8;
   y = f.Make<ten::ClipOp>(
       y, ten::ClipOp::Attrs{.min = is_signed ? -128.0 : 0.0, .max = is_signed ? 127.0 : 255.0});
   return f.Return(f.Cast(y, result));
+}
+
+// y, in steps of the result, rounded around the zero point in input i, as the zero point's type.
+absl::Status ReturnSteps(Node& node, Formula& f, Value y, int i) {
+  TENON_ASSIGN_OR_RETURN(const Value zero, OneNumber(node, f, i));
+  y = f.Make<ten::RoundOp>(y);
+  if (zero) y = f.Add(y, f.Cast(zero, DType::kF32));
+  return ReturnBytes(node, f, y, i);
 }
 
 // y in the scale and around the zero point of inputs i and i + 1, as the zero point's type.
@@ -83,15 +88,6 @@ absl::Status OfOne(Node& node, const std::function<Value(Formula&, Value)>& g) {
   Formula f(node);
   TENON_ASSIGN_OR_RETURN(const Value x, Meant(node, f, 0));
   return ReturnAs(node, f, g(f, x), 3);
-}
-
-absl::Status OfTwo(Node& node, const std::function<Value(Formula&, Value, Value)>& g) {
-  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 8));
-  TENON_RETURN_IF_ERROR(CheckPresent(node, {3, 4, 6}));
-  Formula f(node);
-  TENON_ASSIGN_OR_RETURN(const Value a, Meant(node, f, 0));
-  TENON_ASSIGN_OR_RETURN(const Value b, Meant(node, f, 3));
-  return ReturnAs(node, f, g(f, a, b), 6);
 }
 
 // The constant input i, `count` elements of 2, 4 or 8 bits for each of `lines` lines, which begin
@@ -129,8 +125,28 @@ absl::StatusOr<Value> Unpacked(Node& node, int i, int64_t bits, int64_t lines, i
 absl::Status ImportMicrosoftQuantizeLinear(Node& node) { return ImportQuantizeLinear(node); }
 absl::Status ImportMicrosoftDequantizeLinear(Node& node) { return ImportDequantizeLinear(node); }
 
+// Rounds as ONNX Runtime does on processors with fused multiply-add: in steps of the result, with
+// one constant for all zero points.
 absl::Status ImportMicrosoftQLinearAdd(Node& node) {
-  return OfTwo(node, [](Formula& f, Value a, Value b) { return f.Add(a, b); });
+  TENON_RETURN_IF_ERROR(node.CheckInputs(2, 8));
+  TENON_RETURN_IF_ERROR(CheckPresent(node, {3, 4, 6}));
+  Formula f(node);
+  const auto zero = [&](int i) -> absl::StatusOr<Value> {
+    TENON_ASSIGN_OR_RETURN(const Value v, OneNumber(node, f, i));
+    return v ? f.Cast(v, DType::kF32) : f.Scalar(DType::kF32, 0);
+  };
+  TENON_ASSIGN_OR_RETURN(const Value a_scale, OneNumber(node, f, 1));
+  TENON_ASSIGN_OR_RETURN(const Value a_zero, zero(2));
+  TENON_ASSIGN_OR_RETURN(const Value b_scale, OneNumber(node, f, 4));
+  TENON_ASSIGN_OR_RETURN(const Value b_zero, zero(5));
+  TENON_ASSIGN_OR_RETURN(const Value scale, OneNumber(node, f, 6));
+  TENON_ASSIGN_OR_RETURN(const Value y_zero, zero(7));
+  const auto fma = [&](Value a, Value b, Value c) { return f.Make<ten::FmaOp>(a, b, c); };
+  const Value a = f.Cast(node.input(0), DType::kF32), b = f.Cast(node.input(3), DType::kF32);
+  const Value a_ratio = f.Div(a_scale, scale), b_ratio = f.Div(b_scale, scale);
+  const Value offset = f.Sub(y_zero, fma(a_ratio, a_zero, f.Mul(b_ratio, b_zero)));
+  const Value steps = fma(a, a_ratio, fma(b, b_ratio, offset));
+  return ReturnBytes(node, f, f.Make<ten::RoundOp>(steps), 7);
 }
 
 // Rounds as ONNX Runtime does: the product of the integers is exact, and has one factor.

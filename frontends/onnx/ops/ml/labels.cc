@@ -1,5 +1,9 @@
-// Operators of ai.onnx.ml that replace keys by values, each of them numbers or strings.
+// Operators of ai.onnx.ml that replace keys by values, each of them numbers or strings, and maps of
+// labels to scores.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "frontends/onnx/file/string_data.h"
 #include "frontends/onnx/ops/containers/strings.h"
@@ -147,6 +151,25 @@ absl::Status ReplaceEither(Node& node, std::vector<std::string> strings,
   return Replace(f, node, to_numbers ? words : numbers, values);
 }
 
+// Sorts labels, which must be different. Returns where each of them was.
+template <typename T>
+absl::StatusOr<std::vector<int64_t>> SortLabels(const Node& node, std::vector<T>& labels) {
+  std::vector<int64_t> order(labels.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  const auto label = [&](int64_t i) -> const T& { return labels[static_cast<size_t>(i)]; };
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return label(a) < label(b); });
+  std::vector<T> sorted;
+  for (const int64_t i : order) {
+    if (!sorted.empty() && sorted.back() == label(i)) {
+      return node.Error(
+          fmt::format("{} has the label {} twice (expected once)", node.op_type(), label(i)));
+    }
+    sorted.push_back(label(i));
+  }
+  labels = std::move(sorted);
+  return order;
+}
+
 }  // namespace
 
 absl::Status ImportMlLabelEncoder(Node& node) {
@@ -171,6 +194,47 @@ absl::Status ImportMlCategoryMapper(Node& node) {
   TENON_ASSIGN_OR_RETURN(const auto ints, node.Ints("cats_int64s"));
   if (!ints) return node.Error("CategoryMapper has no cats_int64s");
   return ReplaceEither(node, std::move(words), *ints);
+}
+
+// All rows of scores have the same labels, which are the keys. Other engines give the entries of a
+// map in the order of the keys, so the columns are in that order, too.
+absl::Status ImportMlZipMap(Node& node) {
+  TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
+  TENON_ASSIGN_OR_RETURN(Labels labels, ReadLabels(node, "classlabels_int64s"));
+  Formula f(node);
+  Value x = node.input(0);
+  const int64_t rank = x.type().rank();
+  if (rank != 1 && rank != 2) {
+    return node.Error(
+        fmt::format("ZipMap of {} (expected one or two dimensions)", x.type().text()));
+  }
+  const DimExpr columns = x.type().dim(rank - 1);
+  if (columns.is_constant() && !columns.is_constant(labels.count)) {
+    return node.Error(fmt::format("ZipMap has {} labels for {} scores (expected one for each)",
+                                  labels.count, columns.constant()));
+  }
+  // A vector is the scores of one map. An extent that only a run tells is checked there.
+  const DimExpr count = DimExpr::Constant(node.context(), labels.count);
+  if (rank == 1 || !columns.is_constant())
+    x = f.Reshape(x, {rank == 1 ? f.One() : x.type().dim(0), count});
+  const bool of_strings = labels.ints.empty();
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> order, of_strings
+                                                               ? SortLabels(node, labels.strings)
+                                                               : SortLabels(node, labels.ints));
+  const std::span<const int64_t> size(&labels.count, 1);
+  if (!std::is_sorted(order.begin(), order.end()))
+    x = f.Make<ten::GatherOp>(x, Table(f, node, size, order), ten::GatherOp::Attrs{.axis = 1});
+  Value keys, text;
+  if (of_strings) {
+    TENON_ASSIGN_OR_RETURN(const Container strings, ConstantStrings(node, size, labels.strings));
+    keys = strings.spans();
+    text = strings.bytes();
+  } else {
+    keys = Table(f, node, size, labels.ints);
+  }
+  TENON_RETURN_IF_ERROR(f.status());
+  node.SetOutput(0, Wrap(node.builder(), node.location(), MapsOf(keys, text, x)));
+  return absl::OkStatus();
 }
 
 }  // namespace tenon::onnx::ml

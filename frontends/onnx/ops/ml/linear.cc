@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "frontends/onnx/ops/containers/sequence_formula.h"
+#include "frontends/onnx/ops/control/loop_body.h"
 #include "frontends/onnx/ops/ml/scores.h"
 #include "ir/base/check.h"
 #include "ir/dialect/ten_ops.h"
@@ -106,6 +108,120 @@ absl::StatusOr<Machine> ReadMachine(const Node& node, int64_t classes) {
   return m;
 }
 
+// The probabilities of classes that fit those of pairs of classes best, as LIBSVM finds them: it
+// minimises p' Q p one class after the other, until the error is small or 100 times.
+class Coupling {
+ public:
+  // `pairs` [rows, pairs] are the probabilities of the first class of each pair.
+  Coupling(Formula& f, Node& node, Value pairs, int64_t classes)
+      : f_(f), node_(node), classes_(classes), pairs_(pairs) {
+    if (f.ok()) rows_ = pairs.type().dim(0);
+  }
+
+  // Returns [rows, classes].
+  absl::StatusOr<Value> Probabilities() {
+    if (!f_.ok()) return f_.status();
+    MakeQ();
+    LoopSpec spec;
+    spec.lower = f_.Scalar(DType::kI64, 0);
+    spec.upper = f_.Scalar(DType::kI64, 100);
+    spec.step = f_.Scalar(DType::kI64, 1);
+    spec.inits = {f_.Scalar(DType::kBool, 1),
+                  f_.Expand(Number(1.0 / static_cast<double>(classes_)), {rows_, Classes()})};
+    spec.names = {"goes_on", "probabilities"};
+    spec.body_nodes = 1;
+    spec.run = [this](OpBuilder& builder, Value,
+                      std::span<const Value> carried) -> absl::StatusOr<std::vector<Value>> {
+      const InsertionScope scope(node_, builder);
+      std::vector<Value> next = Next(carried[1]);
+      if (!f_.ok()) return f_.status();
+      return next;
+    };
+    TENON_RETURN_IF_ERROR(f_.status());
+    TENON_ASSIGN_OR_RETURN(Operation * loop, ImportLoopBody(node_, node_.builder(), spec));
+    TENON_ASSIGN_OR_RETURN(const std::vector<Value> results, ToWhile(node_, loop, spec.upper));
+    return results[0];
+  }
+
+ private:
+  Value Number(double value) { return f_.Scalar(DType::kF32, value); }
+  DimExpr Classes() const { return node_.Dim(classes_); }
+  // r[i][j] is the probability of class i in its pair with j. Q[i][j] is -r[j][i] r[i][j], and
+  // Q[i][i] is the sum of all r[j][i]^2.
+  void MakeQ() {
+    const int64_t pairs = classes_ * (classes_ - 1) / 2;
+    const Value columns[] = {pairs_, f_.Sub(Number(1), pairs_),
+                             f_.Expand(Number(0), {rows_, f_.One()})};
+    const Value all = f_.Make<ten::ConcatOp>(columns, ten::ConcatOp::Attrs{.axis = 1});
+    const auto size = static_cast<size_t>(classes_);
+    std::vector<int64_t> of(size * size, 2 * pairs), turned = of;
+    std::vector<double> unit(size * size, 0);
+    int64_t pair = 0;
+    for (size_t i = 0; i < size; ++i) {
+      unit[i * size + i] = 1;
+      for (size_t j = i + 1; j < size; ++j, ++pair) {
+        of[i * size + j] = turned[j * size + i] = pair;
+        of[j * size + i] = turned[i * size + j] = pairs + pair;
+      }
+    }
+    const int64_t square[] = {classes_, classes_};
+    const auto pick = [&](std::span<const int64_t> places) {
+      return f_.Make<ten::GatherOp>(all, Table(f_, node_, square, places),
+                                    ten::GatherOp::Attrs{.axis = 1});
+    };
+    const Value r = pick(of), other = pick(turned);
+    const Value ones = Table(f_, node_, DType::kF32, square, unit);
+    diagonal_ = Sum(f_.Mul(other, other), 2);
+    q_ = f_.Sub(f_.Mul(ones, diagonal_), f_.Mul(r, other));
+    diagonal_ = f_.Reshape(diagonal_, {rows_, Classes()});
+  }
+  Value Sum(Value x, int64_t axis) {
+    return f_.Make<ten::ReduceSumOp>(x, ten::ReduceSumOp::Attrs{.axes = {axis}, .keepdims = true});
+  }
+  // Class t of [rows, classes] as [rows, 1], and its row of Q.
+  Value ColumnOf(Value x, int64_t t) {
+    const int64_t one[] = {1};
+    return f_.Make<ten::GatherOp>(x, Table(f_, node_, one, std::span(&t, 1)),
+                                  ten::GatherOp::Attrs{.axis = 1});
+  }
+  // Returns whether some row is not done yet, and the next probabilities.
+  std::vector<Value> Next(Value before) {
+    const Value row = f_.Reshape(before, {rows_, f_.One(), Classes()});
+    Value product = f_.Reshape(Sum(f_.Mul(q_, row), 2), {rows_, Classes()});
+    Value total = Sum(f_.Mul(before, product), 1), p = before;
+    const Value error =
+        f_.Make<ten::ReduceMaxOp>(f_.Make<ten::AbsOp>(f_.Sub(product, total)),
+                                  ten::ReduceMaxOp::Attrs{.axes = {1}, .keepdims = true});
+    const Value done = f_.Make<ten::LessOp>(error, Number(0.005f / static_cast<float>(classes_)));
+    for (int64_t t = 0; t < classes_ && f_.ok(); ++t) {
+      const Value at = ColumnOf(product, t), q = ColumnOf(diagonal_, t);
+      const Value step = f_.Div(f_.Sub(total, at), q), scale = f_.Add(Number(1), step);
+      const Value grown = f_.Mul(step, f_.Add(f_.Mul(step, q), f_.Mul(Number(2), at)));
+      total = f_.Div(f_.Div(f_.Add(total, grown), scale), scale);
+      const Value row_of_q = f_.Reshape(ColumnOf(q_, t), {rows_, Classes()});
+      product = f_.Div(f_.Add(product, f_.Mul(step, row_of_q)), scale);
+      p = f_.Div(f_.Add(p, f_.Mul(step, Unit(t))), scale);
+    }
+    const Value left =
+        f_.Make<ten::ReduceSumOp>(f_.Cast(f_.Make<ten::NotOp>(done), DType::kI64),
+                                  ten::ReduceSumOp::Attrs{.axes = {0, 1}, .keepdims = false});
+    return {f_.Make<ten::GreaterOp>(left, f_.Scalar(DType::kI64, 0)), f_.Where(done, before, p)};
+  }
+  // Row t of the unit matrix.
+  Value Unit(int64_t t) {
+    std::vector<double> row(static_cast<size_t>(classes_), 0);
+    row[static_cast<size_t>(t)] = 1;
+    return Table(f_, node_, DType::kF32, std::span(&classes_, 1), row);
+  }
+
+  Formula& f_;
+  Node& node_;
+  const int64_t classes_;
+  const Value pairs_;
+  DimExpr rows_;
+  Value q_, diagonal_;
+};
+
 // Sign as 1 and -1, as classes of outliers have it.
 Value OneClass(Formula& f, Value scores) {
   const Value one = f.Scalar(DType::kF32, 1), minus_one = f.Scalar(DType::kF32, -1);
@@ -195,24 +311,28 @@ absl::Status ImportMlSVMRegressor(Node& node) {
   return f.Return(Transformed(f, transform, y));
 }
 
-// Each pair of classes has a score, and votes for one of both. Scores are those of the pairs. The
-// score of two classes is written as if it were that of the second, though it votes for the first
-// one, as in ONNX Runtime.
+// Each pair of classes has a score, and votes for one of both. Scores are those of the pairs, or
+// with prob_a and prob_b the probabilities of the classes. The score of two classes is written as
+// if it were that of the second, though it votes for the first one, as in ONNX Runtime.
 absl::Status ImportMlSVMClassifier(Node& node) {
   TENON_RETURN_IF_ERROR(node.CheckInputs(1, 1));
   Formula f(node);
   TENON_ASSIGN_OR_RETURN(const PostTransform transform, ReadPostTransform(node));
   TENON_ASSIGN_OR_RETURN(const Labels labels, ReadLabels(node, "classlabels_ints"));
-  for (const char* name : {"prob_a", "prob_b"}) {
-    TENON_ASSIGN_OR_RETURN(const auto probability, Numbers(node, name));
-    if (probability && !probability->empty())
-      return node.Unsupported("SVMClassifier with probabilities", "scores of pairs of classes");
-  }
   if (labels.count < 2) return node.Error("SVMClassifier has one label (expected two or more)");
   TENON_ASSIGN_OR_RETURN(const Machine m, ReadMachine(node, labels.count));
+  TENON_ASSIGN_OR_RETURN(const auto factors, Numbers(node, "prob_a"));
+  TENON_ASSIGN_OR_RETURN(const auto offsets, Numbers(node, "prob_b"));
+  const bool of_probabilities = factors && !factors->empty();
+  if (of_probabilities &&
+      (!offsets || factors->size() != m.rho.size() || offsets->size() != m.rho.size())) {
+    return node.Error(fmt::format("SVMClassifier has {} prob_a and {} prob_b (expected {} of each)",
+                                  factors->size(), offsets ? offsets->size() : 0, m.rho.size()));
+  }
   const bool all_positive = std::all_of(m.coefficients.begin(), m.coefficients.end(),
                                         [](double weight) { return weight >= 0; });
-  if (labels.count == 2 && (all_positive || transform == PostTransform::kProbit)) {
+  if (labels.count == 2 && !of_probabilities &&
+      (all_positive || transform == PostTransform::kProbit)) {
     return node.Unsupported("SVMClassifier of two classes with PROBIT or without negative weights",
                             "another post_transform, and coefficients of both signs");
   }
@@ -256,6 +376,16 @@ absl::Status ImportMlSVMClassifier(Node& node) {
   const Value seconds = product(f.Cast(f.Make<ten::NotOp>(above), DType::kF32),
                                 Table(f, node, DType::kF32, by_pair, for_second));
   TENON_RETURN_IF_ERROR(ReturnLabels(f, node, labels, Largest(f, f.Add(firsts, seconds))));
+  if (of_probabilities) {
+    const Value line = f.Add(f.Mul(scores, Table(f, node, DType::kF32, pairs, *factors)),
+                             Table(f, node, DType::kF32, pairs, *offsets));
+    const Value of_pairs =
+        f.Make<ten::ClipOp>(f.Sub(f.Scalar(DType::kF32, 1), f.Make<ten::SigmoidOp>(line)),
+                            ten::ClipOp::Attrs{.min = 1e-7f, .max = 1 - 1e-7f});
+    TENON_ASSIGN_OR_RETURN(const Value made,
+                           Coupling(f, node, of_pairs, m.classes).Probabilities());
+    return f.Return(Transformed(f, transform, made), 1);
+  }
   if (m.classes > 2) return f.Return(Transformed(f, transform, scores), 1);
   return f.Return(ScoresOfTwo(f, transform, scores, transform != PostTransform::kNone), 1);
 }
