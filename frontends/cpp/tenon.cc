@@ -29,6 +29,7 @@
 #include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/fused_ops.h"
+#include "ir/serialize/binary_module.h"
 #include "kernels/cpu/gemm/bf16.h"
 #include "pass/pass_manager.h"
 #include "transforms/rules/rule_cache.h"
@@ -55,13 +56,17 @@ absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) 
   return context;
 }
 
+absl::Status CheckNoEdit(const LoadOptions& options, const std::string& name,
+                         std::string_view format) {
+  if (options.edit.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: only an ONNX model has parts and sizes to choose, and this is {}", name, format));
+}
+
 // `mapped`: the text is a read-only mapping of a file.
 absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
                                const LoadOptions& options, bool mapped) {
-  if (!options.edit.empty()) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{}: only an ONNX model has parts and sizes to choose, and this is IR text", name));
-  }
+  TENON_RETURN_IF_ERROR(CheckNoEdit(options, name, "IR text"));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
   ParseOptions parse;
   parse.file_name = name;
@@ -69,6 +74,23 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
   TENON_ASSIGN_OR_RETURN(OwnedOp module, mapped ? ParseMappedModule(*context, text, parse)
                                                 : ParseModule(*context, text, parse));
   return Model(std::move(context), std::move(module), {}, options.extension);
+}
+
+// `file` keeps the bytes; null: large constants are copied.
+absl::StatusOr<Model> LoadBinary(std::string_view bytes, const std::string& name,
+                                 const LoadOptions& options, const onnx::FileBytes* file) {
+  TENON_RETURN_IF_ERROR(CheckNoEdit(options, name, "a binary module"));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
+  ReadBinaryOptions read;
+  read.file_name = name;
+  std::vector<SourceFile> files;
+  if (file != nullptr) {
+    read.owner = file->owner;
+    read.mapped = !file->source.bytes.empty();
+    if (!file->source.path.empty()) files.push_back(file->source);
+  }
+  TENON_ASSIGN_OR_RETURN(OwnedOp module, ReadBinaryModule(*context, bytes, read));
+  return Model(std::move(context), std::move(module), std::move(files), options.extension);
 }
 
 onnx::ImportOptions ImportOptionsOf(const LoadOptions& options) {
@@ -196,7 +218,7 @@ Model Model::Clone() const {
 }
 
 bool LooksLikeText(std::string_view bytes, std::string_view name) {
-  if (HasModelExtension(name)) return false;
+  if (HasModelExtension(name) || LooksLikeBinaryModule(bytes)) return false;
   constexpr size_t kProbe = size_t{1} << 16;
   const size_t probe = name.ends_with(".mlir") ? 1 : kProbe;
   return std::none_of(bytes.begin(), bytes.begin() + std::min(probe, bytes.size()), IsBinary);
@@ -207,6 +229,7 @@ namespace {
 absl::StatusOr<Model> LoadBytes(std::string_view bytes, const std::string& name,
                                 const LoadOptions& options) {
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", name));
+  if (LooksLikeBinaryModule(bytes)) return LoadBinary(bytes, name, options, nullptr);
   if (LooksLikeText(bytes, name)) return LoadText(bytes, name, options, false);
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, name));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
@@ -227,6 +250,7 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   const std::string_view bytes(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   if (path == "-") return LoadBytes(bytes, "<stdin>", options);
   if (bytes.empty()) return absl::InvalidArgumentError(fmt::format("{}: the file is empty", path));
+  if (LooksLikeBinaryModule(bytes)) return LoadBinary(bytes, path, options, &file);
   if (LooksLikeText(bytes, path)) return LoadText(bytes, path, options, !file.source.bytes.empty());
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, path));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));

@@ -114,16 +114,16 @@ struct LoadOptions {
   // Operations, kernels, rules and passes of the host (extension.h). May be null.
   std::shared_ptr<const Extension> extension{};
   // Changes to an ONNX model before it is imported: a part of it, sizes of inputs, more outputs.
-  // InvalidArgument for IR text.
+  // InvalidArgument for IR text and binary modules.
   onnx::ModelEdit edit{};
   // Whether values of IR text keep their names (Value::name). Those of an ONNX model always do.
   bool keep_names = true;
 };
 
-// Reads an ONNX model or IR text, told apart by name and content; "-" is standard input. Weights
-// stay in the mapped model file, which must not be truncated while the model or a program uses it.
-// Ops without a counterpart are loaded as opaque ops `onnx.…`, with a remark. IR text may have such
-// ops, too. The module is always verified.
+// Reads an ONNX model, IR text or a binary module (binary_module.h), told apart by name and
+// content; "-" is standard input. Weights stay in the mapped model file, which must not be
+// truncated while the model or a program uses it. Ops without a counterpart are loaded as opaque
+// ops `onnx.…`, with a remark. IR text may have such ops, too. The module is always verified.
 //
 // NotFound if the file cannot be read. Unimplemented if the model uses something that Tenon cannot
 // represent. ResourceExhausted beyond a limit or without memory. InvalidArgument otherwise, also

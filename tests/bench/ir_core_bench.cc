@@ -13,6 +13,7 @@
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/ten_ops.h"
+#include "ir/serialize/binary_module.h"
 #include "tests/bench/measure.h"
 
 namespace tenon {
@@ -179,6 +180,38 @@ void BM_Parse(benchmark::State& state) {
   bench::SetPerOp(state, bench::kTextOps);
 }
 
+std::string Binary(const Chain& chain) {
+  std::string bytes;
+  const absl::Status status = WriteBinaryModule(*chain.module, [&](std::string_view piece) {
+    bytes += piece;
+    return absl::OkStatus();
+  });
+  benchmark::DoNotOptimize(status.ok());
+  return bytes;
+}
+
+void BM_WriteBinary(benchmark::State& state) {
+  auto chain = Chain::Filled(bench::kTextOps);
+  for (auto _ : state) {
+    std::string bytes = Binary(*chain);
+    benchmark::DoNotOptimize(bytes.data());
+  }
+  bench::SetPerOp(state, bench::kTextOps);
+}
+
+void BM_ReadBinary(benchmark::State& state) {
+  auto chain = Chain::Filled(bench::kTextOps);
+  std::string bytes = Binary(*chain);
+  for (auto _ : state) {
+    absl::StatusOr<OwnedOp> module = ReadBinaryModule(chain->context, bytes, {.verify = false});
+    if (!module.ok()) state.SkipWithError("does not read");
+    state.PauseTiming();
+    module = OwnedOp();
+    state.ResumeTiming();
+  }
+  bench::SetPerOp(state, bench::kTextOps);
+}
+
 BENCHMARK(BM_Bytes)->Iterations(1);
 BENCHMARK(BM_Create)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_CreateAgain)->Unit(benchmark::kMillisecond);
@@ -189,6 +222,8 @@ BENCHMARK(BM_ReplaceAllUses)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Erase)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Print)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Parse)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_WriteBinary)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReadBinary)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace tenon

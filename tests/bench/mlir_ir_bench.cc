@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "llvm/Support/raw_ostream.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -188,6 +189,36 @@ void BM_Parse(benchmark::State& state) {
   bench::SetPerOp(state, bench::kTextOps);
 }
 
+std::string Binary(Chain& chain) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  if (mlir::writeBytecodeToFile(*chain.module, stream).failed()) return {};
+  return bytes;
+}
+
+void BM_WriteBinary(benchmark::State& state) {
+  auto chain = Chain::Filled(bench::kTextOps);
+  for (auto _ : state) {
+    std::string bytes = Binary(*chain);
+    benchmark::DoNotOptimize(bytes.data());
+  }
+  bench::SetPerOp(state, bench::kTextOps);
+}
+
+void BM_ReadBinary(benchmark::State& state) {
+  auto chain = Chain::Filled(bench::kTextOps);
+  std::string bytes = Binary(*chain);
+  for (auto _ : state) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(
+        bytes, mlir::ParserConfig(&chain->context, /*verifyAfterParse=*/false));
+    if (!module) state.SkipWithError("does not read");
+    state.PauseTiming();
+    module = nullptr;
+    state.ResumeTiming();
+  }
+  bench::SetPerOp(state, bench::kTextOps);
+}
+
 BENCHMARK(BM_Bytes)->Iterations(1);
 BENCHMARK(BM_Create)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_CreateAgain)->Unit(benchmark::kMillisecond);
@@ -198,6 +229,8 @@ BENCHMARK(BM_ReplaceAllUses)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Erase)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Print)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Parse)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_WriteBinary)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReadBinary)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -23,6 +23,7 @@ std::string CheckRules(std::string_view bytes, bool* accepted);        // rules 
 std::string CheckNpy(std::string_view bytes, bool* accepted);          // a .npy file
 std::string CheckTensor(std::string_view bytes, bool* accepted);       // a file of one TensorProto
 std::string CheckSafetensors(std::string_view bytes, bool* accepted);  // a file of safetensors
+std::string CheckBinary(std::string_view bytes, bool* accepted);       // a binary module
 
 // CheckText in a Context with all dialects, which keeps what earlier texts made in it. To make one
 // takes five times as long as a short text.
@@ -35,6 +36,7 @@ std::vector<std::string> RulesSeeds();
 std::vector<std::string> NpySeeds();
 std::vector<std::string> TensorSeeds();
 std::vector<std::string> SafetensorsSeeds();
+std::vector<std::string> BinarySeeds();
 
 }  // namespace tenon::fuzz
 

@@ -24,6 +24,7 @@ constexpr Target kTargets[] = {
     {"Npy", CheckNpy, NpySeeds, 100},
     {"Tensor", CheckTensor, TensorSeeds, 100},
     {"Safetensors", CheckSafetensors, SafetensorsSeeds, 100},
+    {"Binary", CheckBinary, BinarySeeds, 100},
 };
 
 const std::vector<std::string>& BytePieces() {

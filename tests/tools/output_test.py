@@ -201,7 +201,7 @@ class OutputTest(unittest.TestCase):
         ('ir-opt', '-o', 'out.json', 'JSON'), ('ir-opt', '-o', 'out.npy', 'a NumPy array'),
         ('ir-opt', '-o', 'out.mlir.gz', 'a compressed file'), ('ir-opt', '--fusion-report', 'r.onnx', 'an ONNX model'),
         ('ir-opt', '--fusion-report', 'r.mlir', 'IR text'), ('ir-run', '--json', 'out.onnx', 'an ONNX model'),
-        ('ir-bench', '--json', 'out.mlir', 'IR text')):
+        ('ir-bench', '--json', 'out.mlir', 'IR text'), ('ir-run', '--json', 'out.tnb', 'a binary module')):
       with self.subTest(name=name, option=option, file=file):
         path = os.path.join(self.folder, file)
         passes = ['-O1'] if option == '--fusion-report' else []

@@ -148,6 +148,7 @@ std::string_view OtherFormat(const std::string& file, OutputFormat format) {
   }
   if (format != OutputFormat::kJson && lower.ends_with(".json")) return "JSON";
   if (format != OutputFormat::kIrText && lower.ends_with(".mlir")) return "IR text";
+  if (format != OutputFormat::kIrText && IsBinaryName(lower)) return "a binary module";
   return {};
 }
 

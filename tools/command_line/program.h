@@ -42,10 +42,13 @@ int Fail(std::string_view program, const absl::Status& status,
 
 // What a program can write.
 enum class OutputFormat {
-  kIrText,  // IR text
+  kIrText,  // IR text, or a binary module where IsBinaryName
   kText,    // other text
   kJson     // JSON
 };
+
+// True if programs are written to a file of this name as binary modules (binary_module.h).
+inline bool IsBinaryName(std::string_view file) { return file.ends_with(".tnb"); }
 
 // Checks that an output can be written to `file`. Call it before a run that may take long. An empty
 // name and "-" are OK. Refuses a name whose extension stands for another format.

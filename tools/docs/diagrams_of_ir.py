@@ -50,6 +50,7 @@ LAYER_NOTES = {
     "ir/base": "element types, numbers, kernel grammar, files, messages: no IR",
     "ir/core": "context, types, attributes, dimensions, operations, text",
     "ir/dialect": "op definitions in YAML",
+    "ir/serialize": "binary modules",
     "pass": "pass manager, pipelines",
     "drr": "rules as data, matcher",
     "patterns": "the built-in rules",
@@ -95,7 +96,7 @@ def layers(source):
         "executor": (2, 3),
     }
     allowed = {layer: to for layer, to in allowed.items() if layer != "frontends/debug"}  # a note names it
-    missing = set(allowed) - set(places) - {"ir/base", "ir/core", "frontends/cpp", "tools", "tests"}
+    missing = set(allowed) - set(places) - {"ir/base", "ir/core", "ir/serialize", "frontends/cpp", "tools", "tests"}
     if missing or set(allowed) != set(LAYER_NOTES):
         raise SourceError(f"check_layers.py: the layers {sorted(set(allowed) ^ set(LAYER_NOTES))} have no place in the picture")
     kinds = {
@@ -123,6 +124,7 @@ def layers(source):
     canvas.box(30, 62 + 6, 700, height, "io", "frontends/cpp", [LAYER_NOTES["frontends/cpp"]])
     canvas.box(30, bottom, 438, height, "ir", "ir/core", [LAYER_NOTES["ir/core"]])
     canvas.box(30, bottom + step, 700, height, "ir", "ir/base", [LAYER_NOTES["ir/base"]])
+    canvas.box(490, bottom, 138, height, "ir", "ir/serialize", [LAYER_NOTES["ir/serialize"]])
     bars = {"ir/core": bottom, "ir/base": bottom + step}
     for layer, (x, y) in boxes.items():
         canvas.box(x, y, width, height, kinds[layer], layer, [LAYER_NOTES[layer]])
@@ -130,6 +132,9 @@ def layers(source):
         if layer == "frontends/cpp":
             x, y = boxes[other]
             canvas.arrow((x + width / 2, 62 + 6 + height), (x + width / 2, y))
+            continue
+        if layer == "ir/serialize":  # beside what it includes
+            canvas.arrow((490, bottom + height / 2), (468, bottom + height / 2))
             continue
         x, y = boxes.get(layer, (left[0], bottom))
         if other in bars:

@@ -365,6 +365,7 @@ def gpu(source):
 TEST_FOLDERS = {  # group, what the folder asks
     "ir": (0, "is the IR sound?"),
     "dialect": (0, "shapes, folds"),
+    "serialize": (0, "binary modules"),
     "pass": (0, "pipelines, order"),
     "drr": (0, "the rule engine"),
     "transforms": (0, "single passes"),

@@ -125,7 +125,8 @@ std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-bench MODEL [options]",
       .intro = R"(Times a model, alone or in turns with other engines.
-MODEL is an ONNX file or IR text. "-" is standard input. Other engines read ONNX only.
+MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
+Other engines read ONNX only.
 )",
       .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  every engine ran, and their outputs agree

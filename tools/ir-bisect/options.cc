@@ -106,7 +106,7 @@ std::string HelpText(bool all) {
       .intro =
           R"(Finds the one rewrite, fold or pass that changes the results of a model. Runs the model with fewer
 and fewer steps, names pass, rule and node, and makes the smallest program that shows it.
-MODEL is an ONNX file or IR text. "-" is standard input.
+MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
       .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  no output differs after all steps

@@ -22,6 +22,7 @@
 #include "ir/core/context/context.h"
 #include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
+#include "ir/serialize/binary_module.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
@@ -89,7 +90,7 @@ absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry
   if (!bytes.ok()) return bytes.status();
   if (!LooksLikeText(*bytes, options.input)) {
     tools::PrintError(
-        fmt::format("ir-opt: warning: --{} has no effect on an ONNX model",
+        fmt::format("ir-opt: warning: --{} has an effect on IR text only",
                     options.split_input_file ? "split-input-file" : "verify-diagnostics"));
   }
   if (!options.split_input_file || !LooksLikeText(*bytes, options.input))
@@ -196,8 +197,9 @@ int RunOn(const Options& options, const PassRegistry& registry) {
     DropParameterValues(module);
   }
   const absl::Status written = WriteOutput(options.output, [&](TextSink sink) {
-    return outcome.model.has_value() ? PrintModel(*outcome.model, options.print, sink)
-                                     : sink(outcomes->text);
+    if (!outcome.model.has_value()) return sink(outcomes->text);
+    return options.WritesBinary() ? WriteBinaryModule(*outcome.model->module(), sink)
+                                  : PrintModel(*outcome.model, options.print, sink);
   });
   return written.ok() ? outcome.status : Fail(kBadInput, written);
 }

@@ -28,7 +28,7 @@ using Action = Options::Action;
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output"),
     {{"o", "", Takes::kOutput, "FILE",
-      "write IR text to FILE, or a model to FILE.onnx (default: \"-\")"},
+      "write text; binary to FILE.tnb, a model to FILE.onnx (default: \"-\")"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
     {{"save-params", "", Takes::kOutput, "FILE",
       "move the values of parameters to FILE, as safetensors", tools::Times::kOnce, true},
@@ -290,13 +290,13 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
                                               "without passes (expected some, like -O2)"));
   }
   for (const std::string_view name : {"print-generic", "print-locations", "elide-resources"}) {
-    const bool writes_text = options.WritesIr() && !options.WritesOnnx();
+    const bool writes_text = options.WritesIr() && !options.WritesOnnx() && !options.WritesBinary();
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, writes_text || prints, name,
                                               "where no IR is printed (expected -o FILE)"));
   }
   TENON_RETURN_IF_ERROR(tools::RefuseUnless(
       options.given, options.WritesIr() && !options.WritesOnnx() && !options.split_input_file,
-      "save-params", "where no IR text of one input is written (expected -o FILE)"));
+      "save-params", "where no IR of one input is written (expected -o FILE)"));
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(options.given, options.inspect, "json", "without --inspect"));
   TENON_RETURN_IF_ERROR(
@@ -309,6 +309,9 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(options.given, !options.WritesOnnx(), "split-input-file",
                           "where an ONNX model is written (expected -o FILE.mlir)"));
+  TENON_RETURN_IF_ERROR(
+      tools::RefuseUnless(options.given, !options.WritesBinary(), "split-input-file",
+                          "where a binary module is written (expected -o FILE.mlir)"));
   return absl::OkStatus();
 }
 
@@ -372,7 +375,7 @@ std::string HelpText(bool all) {
       .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
       .intro =
           R"(Reads a program, runs passes on it in the order of the command line, and writes the result.
-INPUT is an ONNX file or IR text. "-" is standard input.
+INPUT is an ONNX file, IR text or a binary module. "-" is standard input.
 Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
 --list-passes lists the passes, their options and the pipelines.
 )",

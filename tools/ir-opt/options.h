@@ -12,6 +12,7 @@
 #include "tools/command_line/external_data.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
+#include "tools/command_line/program.h"
 
 namespace tenon::ir_opt {
 
@@ -75,6 +76,8 @@ struct Options {
   }
   // True if the output is an ONNX model.
   bool WritesOnnx() const { return output.ends_with(".onnx"); }
+  // True if the output is a binary module.
+  bool WritesBinary() const { return tools::IsBinaryName(output); }
   // True if the IR, or a model, is written. Without -o, options that report on the IR print only
   // the report.
   bool WritesIr() const {

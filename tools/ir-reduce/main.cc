@@ -10,6 +10,7 @@
 #include "ir/base/shown_text.h"
 #include "ir/base/write_file.h"
 #include "ir/core/text/printer.h"
+#include "ir/serialize/binary_module.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
 #include "tools/command_line/temporary_folder.h"
@@ -78,8 +79,10 @@ class Reduction {
       tools::PrintText(tenon::Print(module, print_));
       return absl::OkStatus();
     }
-    return WriteFile(options_.output,
-                     [&](TextSink sink) { return tenon::Print(module, print_, sink); });
+    const bool binary = tools::IsBinaryName(options_.output);
+    return WriteFile(options_.output, [&](TextSink sink) {
+      return binary ? WriteBinaryModule(module, sink) : tenon::Print(module, print_, sink);
+    });
   }
 
  private:

@@ -100,7 +100,7 @@ std::string HelpText(bool all) {
           R"(Finds the smallest form of a program for which a test of yours still succeeds. Drops functions,
 blocks, operations, operands and attributes, and makes dimensions smaller. Each program that is
 tested verifies.
-FILE is an ONNX file or IR text. "-" is standard input.
+FILE is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
       .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  the smallest program is written

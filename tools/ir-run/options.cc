@@ -208,7 +208,7 @@ std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-run MODEL [options]",
       .intro = R"(Runs a model twice, as it is and optimized, and compares results and times.
-MODEL is an ONNX file or IR text. "-" is standard input.
+MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
       .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  every check passed

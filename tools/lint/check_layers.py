@@ -19,6 +19,7 @@ ALLOWED = {
     "ir/base": [],
     "ir/core": ["ir/base"],
     "ir/dialect": ["ir/base", "ir/core"],
+    "ir/serialize": ["ir/base", "ir/core"],
     "pass": ["ir/base", "ir/core"],
     "drr": ["ir/base", "ir/core", "ir/dialect/declared_op.h", "pass"],
     "patterns": ["drr", *IR],

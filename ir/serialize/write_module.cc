@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "fmt/format.h"
+#include "ir/base/check.h"
+#include "ir/base/inline_xxhash.h"
+#include "ir/base/limits.h"
+#include "ir/base/out_of_memory.h"
+#include "ir/core/block.h"
+#include "ir/core/constants/deferred_blob.h"
+#include "ir/core/context/context.h"
+#include "ir/serialize/binary_module.h"
+#include "ir/serialize/format.h"
+#include "ir/serialize/table_writer.h"
+
+namespace tenon {
+namespace binary {
+namespace {
+
+class ModuleWriter {
+ public:
+  explicit ModuleWriter(const Operation& module) : module_(module), tables_(module.context()) {}
+
+  absl::Status Write(TextSink sink) {
+    TENON_RETURN_IF_ERROR(Number(module_, 0));
+    body_.Varint(values_.size());
+    TENON_RETURN_IF_ERROR(PutOp(module_));
+    const std::string structure = Structure();
+    TENON_RETURN_IF_ERROR(sink(structure));
+    return PutData(structure.size(), sink);
+  }
+
+ private:
+  struct BlockNumber {
+    uint32_t number;  // in its region
+    const Region* region;
+  };
+
+  absl::Status Refuse(const Operation& op, const std::string& what) const {
+    return EmitError(op.context(), op.location(), fmt::format("op '{}' {}", op.name(), what));
+  }
+
+  // Values have numbers in the order of the file: the results of an op, then what its regions
+  // define; the arguments of a block, then what its ops define.
+  absl::Status Number(const Operation& op, int64_t depth) {
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      values_.emplace(op.result(i).impl(), static_cast<uint32_t>(values_.size()));
+    if (op.num_regions() > 0 && depth == kMaxNesting)
+      return Refuse(op, fmt::format("has regions nested deeper than {} levels", kMaxNesting));
+    for (unsigned i = 0; i < op.num_regions(); ++i) {
+      uint32_t number = 0;
+      for (const Block& block : op.region(i)) {
+        blocks_.emplace(&block, BlockNumber{number++, &op.region(i)});
+        for (unsigned j = 0; j < block.num_arguments(); ++j)
+          values_.emplace(block.argument(j).impl(), static_cast<uint32_t>(values_.size()));
+        for (const Operation& inner : block) TENON_RETURN_IF_ERROR(Number(inner, depth + 1));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PutOp(const Operation& op) {
+    const Attribute discardable = op.discardable_attrs();
+    body_.Varint(tables_.FormOf(op, static_cast<bool>(discardable)));
+    body_.Varint(tables_.LocationOf(op.location()));
+    for (unsigned i = 0; i < op.num_results(); ++i)
+      body_.Varint(tables_.TypeOf(op.result(i).type()));
+    TENON_RETURN_IF_ERROR(PutOperands(op));
+    TENON_RETURN_IF_ERROR(PutSuccessors(op));
+    for (const Attribute slot : op.slots()) body_.Varint(tables_.AttributeOf(slot));
+    if (discardable) body_.Varint(tables_.AttributeOf(discardable));
+    next_value_ += op.num_results();
+    for (unsigned i = 0; i < op.num_regions(); ++i) TENON_RETURN_IF_ERROR(PutRegion(op.region(i)));
+    return absl::OkStatus();
+  }
+
+  // The distance to the next value that is defined: small where a value is used soon.
+  absl::Status PutOperands(const Operation& op) {
+    for (unsigned i = 0; i < op.num_operands(); ++i) {
+      const Value value = op.operand(i);
+      if (!value) return Refuse(op, fmt::format("has no value for operand {}", i));
+      const auto number = values_.find(value.impl());
+      if (number == values_.end())
+        return Refuse(op, fmt::format("uses a value from outside of the module (operand {})", i));
+      body_.Signed(static_cast<int64_t>(next_value_) - static_cast<int64_t>(number->second));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PutSuccessors(const Operation& op) {
+    for (unsigned i = 0; i < op.num_successors(); ++i) {
+      const auto block = blocks_.find(op.successor(i));
+      if (block == blocks_.end() || block->second.region != op.parent_region())
+        return Refuse(op, fmt::format("has no block of its region as successor {}", i));
+      body_.Varint(block->second.number);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PutRegion(const Region& region) {
+    body_.Varint(static_cast<uint64_t>(std::distance(region.begin(), region.end())));
+    for (const Block& block : region) {
+      body_.Varint(block.num_arguments());
+      for (unsigned i = 0; i < block.num_arguments(); ++i) {
+        body_.Varint(tables_.TypeOf(block.argument(i).type()));
+        body_.Varint(tables_.LocationOf(block.argument(i).location()));
+      }
+      next_value_ += block.num_arguments();
+      body_.Varint(static_cast<uint64_t>(std::distance(block.begin(), block.end())));
+      for (const Operation& op : block) TENON_RETURN_IF_ERROR(PutOp(op));
+    }
+    return absl::OkStatus();
+  }
+
+  static uint64_t Aligned(uint64_t at) {
+    return (at + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+  }
+
+  // Header, table of sections and sections. The places of large constants follow from its size.
+  std::string Structure() {
+    const std::vector<Attribute>& large = tables_.large();
+    std::pair<Section, std::string> sections[] = {
+        {Section::kStrings, tables_.Strings()},
+        {Section::kDims, tables_.Dims()},
+        {Section::kTypes, tables_.Types()},
+        {Section::kBlobs, std::string(large.size() * kBlobBytes, '\0')},
+        {Section::kAttributes, tables_.Attributes()},
+        {Section::kLocations, tables_.Locations()},
+        {Section::kOps, tables_.Ops()},
+        {Section::kBody, body_.bytes()},
+    };
+    uint64_t size = kHeaderBytes + std::size(sections) * kSectionBytes;
+    for (const auto& [kind, bytes] : sections) size += bytes.size();
+    uint64_t end = size;
+    ByteWriter blobs;
+    for (const Attribute constant : large) {
+      const uint64_t begin = Aligned(end);
+      blobs.U64(begin);
+      blobs.U64(StoredBytes(constant));
+      end = begin + StoredBytes(constant);
+    }
+    ByteWriter checked;
+    checked.Raw(std::string(kHeaderBytes - kCheckedFrom, '\0'));
+    uint64_t at = kHeaderBytes + std::size(sections) * kSectionBytes;
+    for (auto& [kind, bytes] : sections) {
+      if (kind == Section::kBlobs) bytes = blobs.bytes();
+      checked.U32(static_cast<uint32_t>(kind));
+      checked.U32(0);
+      checked.U64(at);
+      checked.U64(bytes.size());
+      at += bytes.size();
+    }
+    for (const auto& [kind, bytes] : sections) checked.Raw(bytes);
+    ByteWriter structure;
+    structure.Raw(kMagic);
+    structure.U32(kVersion);
+    structure.U32(static_cast<uint32_t>(std::size(sections)));
+    structure.U64(end);
+    structure.U64(size);
+    structure.U64(XXH3_64bits(checked.bytes().data(), checked.size()));
+    structure.Raw(checked.bytes());
+    return structure.bytes();
+  }
+
+  absl::Status PutData(uint64_t at, TextSink sink) {
+    constexpr size_t kPiece = size_t{1} << 20;
+    for (const Attribute constant : tables_.large()) {
+      const std::string padding(Aligned(at) - at, '\0');
+      if (!padding.empty()) TENON_RETURN_IF_ERROR(sink(padding));
+      // One at a time of those that are made for it.
+      const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(constant);
+      const std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : constant.blob();
+      if (blob == nullptr) {
+        return absl::ResourceExhaustedError(
+            fmt::format("the bytes of a constant of {} do not fit the memory {}",
+                        constant.type().text(), kMemoryLimit));
+      }
+      std::string_view left(reinterpret_cast<const char*>(blob->bytes().data()), blob->size());
+      at += padding.size() + left.size();
+      while (!left.empty()) {
+        TENON_RETURN_IF_ERROR(sink(left.substr(0, kPiece)));
+        left.remove_prefix(std::min(left.size(), kPiece));
+      }
+      blob->DropPages();
+    }
+    return absl::OkStatus();
+  }
+
+  const Operation& module_;
+  TableWriter tables_;
+  ByteWriter body_;
+  absl::flat_hash_map<const ValueImpl*, uint32_t> values_;
+  absl::flat_hash_map<const Block*, BlockNumber> blocks_;
+  uint64_t next_value_ = 0;
+};
+
+}  // namespace
+}  // namespace binary
+
+bool LooksLikeBinaryModule(std::string_view bytes) { return bytes.starts_with(binary::kMagic); }
+
+absl::Status WriteBinaryModule(const Operation& module, TextSink sink) {
+  if (module.name() != "builtin.module") {
+    return EmitError(
+        module.context(), module.location(),
+        fmt::format("op '{}' is no builtin.module, which a binary file holds", module.name()));
+  }
+  return WithoutBadAlloc("writing a binary module",
+                         [&] { return binary::ModuleWriter(module).Write(sink); });
+}
+
+}  // namespace tenon
