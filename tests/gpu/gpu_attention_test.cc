@@ -1,6 +1,7 @@
 // Kernels of attention on calls that reach each of their ways.
 #include <gtest/gtest.h>
 
+#include "executor/gpu/cuda_plugin.h"
 #include "kernels/op_attrs.h"
 #include "tests/gpu/emulated_device.h"
 #include "tests/gpu/on_device.h"
@@ -14,9 +15,8 @@ struct Size {
   int64_t batch, heads, q_len, k_len, dim, v_dim, window = 0, past = 0;
 };
 
-// On a device of its own; returns the kernels that it has launched.
-std::vector<std::string> CompareAttention(const Size& s, bool causal, DType dtype,
-                                          int64_t shift = 0) {
+void CompareAttention(gpu::Device& device, const Size& s, bool causal, DType dtype,
+                      int64_t shift = 0) {
   SCOPED_TRACE(std::to_string(s.q_len) + " queries, " + std::to_string(s.k_len) + " keys of " +
                std::to_string(s.dim) + " " + Name(dtype) + (causal ? " causal" : "") +
                (shift == 0 ? "" : " shifted"));
@@ -45,12 +45,17 @@ std::vector<std::string> CompareAttention(const Size& s, bool causal, DType dtyp
   c.attrs = MakeAttrs(attrs);
   c = WithElements(c, dtype);
   EXPECT_TRUE(RunCase(*ReferenceOf("fused.attention"), c).ok());
-  gpu::testing::EmulatedDevice device;
   OnDevice run(device, GpuRegistry().Find("fused.attention")[0], c, shift);
   EXPECT_TRUE(run.Run().ok());
   for (size_t i = 0; i < c.outputs.size(); ++i) {
     EXPECT_TRUE(Same(run.results()[i], c.outputs[i])) << "result " << i;
   }
+}
+// The same on an emulated device; returns the kernels that it has launched.
+std::vector<std::string> CompareAttention(const Size& s, bool causal, DType dtype,
+                                          int64_t shift = 0) {
+  gpu::testing::EmulatedDevice device;
+  CompareAttention(device, s, causal, dtype, shift);
   return device.log().Kernels();
 }
 
@@ -103,6 +108,25 @@ TEST(GpuAttentionTest, TilesOfVectors) {
     for (const Size& s : {Size{11, 12, 66, 72, 32, 32}, Size{5, 11, 130, 70, 16, 64},
                           Size{1, 2, 50, 200, 64, 64}, Size{1, 2, 40, 150, 128, 72, 60}}) {
       EXPECT_EQ(CompareAttention(s, s.q_len == 50, dtype), Launched{"Attention"});
+    }
+  }
+}
+
+// Each way, with the sizes of models too.
+TEST(GpuAttentionTest, AgreesWithTheReferenceOnADevice) {
+  const auto device = OpenCudaDevice();
+  if (!device.ok()) GTEST_SKIP() << device.status().message();
+  for (const DType dtype : kFloats) {
+    for (const Size& s :
+         {Size{1, 12, 1, 130, 64, 64, 0, 129}, Size{1, 12, 128, 128, 64, 64},
+          Size{1, 12, 197, 197, 64, 64}, Size{2, 12, 1, 1000, 64, 64}, Size{1, 1, 3, 700, 136, 256},
+          Size{1, 2, 20, 600, 48, 64}, Size{11, 12, 66, 72, 32, 32}, Size{5, 11, 130, 70, 16, 64},
+          Size{1, 2, 40, 150, 128, 72, 60}, Size{1, 2, 34, 70, 70, 128}}) {
+      for (const int64_t shift : {0, 1}) {
+        for (const bool causal : {false, true}) {
+          CompareAttention(**device, s, causal, dtype, shift);
+        }
+      }
     }
   }
 }
