@@ -36,9 +36,10 @@ enum class Section : uint32_t {
   kLocations = 6,
   kOps = 7,
   kBody = 8,
-  kNames = 9,  // optional: names of values; not written by this version
+  kNames = 9,  // optional: names of values
 };
 inline constexpr uint32_t kRequiredSections = 8;  // those before kNames
+inline constexpr uint32_t kKnownSections = 9;
 
 enum class DimTag : uint8_t { kUnknown = 0, kConstant = 1, kText = 2 };
 

@@ -29,7 +29,7 @@ class ModuleReader {
 
   absl::StatusOr<OwnedOp> Read() {
     failure_.AllowFor(bytes_.size());
-    if (!ReadHeader() || !ReadSections() || !tables_.Read(sections_) || !ReadBody())
+    if (!ReadHeader() || !ReadSections() || !tables_.Read(sections_) || !ReadBody() || !ReadNames())
       return failure_.status();
     return std::move(module_);
   }
@@ -45,6 +45,7 @@ class ModuleReader {
   bool ReadHeader();
   bool ReadSections();
   bool ReadBody();
+  bool ReadNames();
   bool ReadOp(Block* into, int64_t depth);
   bool ReadOperands(const OpForm& form);
   bool ReadTypesOf(const OpForm& form);
@@ -107,7 +108,7 @@ bool ModuleReader::ReadSections() {
   const uint32_t count = LoadU32(bytes_.data() + kSectionCountAt);
   if (count > kMaxSections || structure.size() < kHeaderBytes + count * kSectionBytes)
     return failure_.Damaged(kSectionCountAt, "a table of sections that is cut off");
-  std::array<bool, kRequiredSections + 1> found{};
+  std::array<bool, kKnownSections + 1> found{};
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t at = kHeaderBytes + i * kSectionBytes;
     const char* const entry = structure.data() + at;
@@ -115,7 +116,7 @@ bool ModuleReader::ReadSections() {
     const uint64_t offset = LoadU64(entry + 8), size = LoadU64(entry + 16);
     if (offset > structure.size() || size > structure.size() - offset)
       return failure_.Damaged(at, "a section that is not in the structure");
-    if (kind == 0 || kind > kRequiredSections) {
+    if (kind == 0 || kind > kKnownSections) {
       if ((flags & kOptional) != 0) continue;
       return failure_.Damaged(at, fmt::format("a section of the unknown kind {}", kind));
     }
@@ -139,6 +140,24 @@ bool ModuleReader::ReadBody() {
   if (next_value_ != values_.size()) return Damaged("fewer values than the program says");
   for (const Forward& use : forward_) use.op->set_operand(use.operand, values_[use.value]);
   return true;
+}
+
+// The numbers of values with names, each as the distance to the one before it.
+bool ModuleReader::ReadNames() {
+  in_ = sections_[static_cast<size_t>(Section::kNames)];
+  if (in_.AtEnd()) return true;  // a file without the section
+  uint64_t number = 0;
+  const uint64_t count = in_.Count(2);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t distance = in_.Varint();
+    if (number >= values_.size() || distance >= values_.size() - number)
+      return Damaged("a name of a value that is not there");
+    number += distance;
+    std::string_view name;
+    if (!tables_.String(in_, name)) return false;
+    values_[number].set_name(name);
+  }
+  return (in_.ok() && in_.AtEnd()) || Damaged("the names do not fill their section");
 }
 
 bool ModuleReader::Define(Value value) {

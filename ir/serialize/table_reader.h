@@ -39,7 +39,7 @@ struct OpForm {
 };
 
 // Sections of a file by their kind.
-using Sections = std::array<ByteReader, kRequiredSections + 1>;
+using Sections = std::array<ByteReader, kKnownSections + 1>;
 
 // What the body refers to by number. Attributes and locations have null and unknown at 0.
 class TableReader {
@@ -55,6 +55,8 @@ class TableReader {
 
   // Reads all tables. False if something is wrong, which `failure` then holds.
   bool Read(Sections& sections);
+  // Reads the number of a string, and the string.
+  bool String(ByteReader& in, std::string_view& text);
 
   std::vector<Type> types;
   std::vector<Extent> type_extents;
@@ -102,7 +104,6 @@ class TableReader {
   }
   // The next number, which must be one of `count`.
   bool Index(ByteReader& in, size_t count, uint64_t& index, const char* what);
-  bool String(ByteReader& in, std::string_view& text);
   bool DimList(ByteReader& in, std::vector<DimExpr>& dims);
   bool DTypeOf(ByteReader& in, DType& dtype);
   bool Add(const Extent& part, Extent& whole);

@@ -74,6 +74,7 @@ class ModuleWriter {
     TENON_RETURN_IF_ERROR(PutSuccessors(op));
     for (const Attribute slot : op.slots()) body_.Varint(tables_.AttributeOf(slot));
     if (discardable) body_.Varint(tables_.AttributeOf(discardable));
+    for (unsigned i = 0; i < op.num_results(); ++i) PutName(op.result(i), next_value_ + i);
     next_value_ += op.num_results();
     for (unsigned i = 0; i < op.num_regions(); ++i) TENON_RETURN_IF_ERROR(PutRegion(op.region(i)));
     return absl::OkStatus();
@@ -110,11 +111,28 @@ class ModuleWriter {
         body_.Varint(tables_.TypeOf(block.argument(i).type()));
         body_.Varint(tables_.LocationOf(block.argument(i).location()));
       }
+      for (unsigned i = 0; i < block.num_arguments(); ++i)
+        PutName(block.argument(i), next_value_ + i);
       next_value_ += block.num_arguments();
       body_.Varint(static_cast<uint64_t>(std::distance(block.begin(), block.end())));
       for (const Operation& op : block) TENON_RETURN_IF_ERROR(PutOp(op));
     }
     return absl::OkStatus();
+  }
+
+  void PutName(Value value, uint64_t number) {
+    if (!value.has_name()) return;
+    ++num_names_;
+    names_.Varint(number - last_named_);
+    names_.Varint(tables_.StringOf(value.name()));
+    last_named_ = number;
+  }
+
+  std::string Names() const {
+    ByteWriter section;
+    section.Varint(num_names_);
+    section.Raw(names_.bytes());
+    return section.bytes();
   }
 
   static uint64_t Aligned(uint64_t at) {
@@ -124,7 +142,7 @@ class ModuleWriter {
   // Header, table of sections and sections. The places of large constants follow from its size.
   std::string Structure() {
     const std::vector<Attribute>& large = tables_.large();
-    std::pair<Section, std::string> sections[] = {
+    std::vector<std::pair<Section, std::string>> sections = {
         {Section::kStrings, tables_.Strings()},
         {Section::kDims, tables_.Dims()},
         {Section::kTypes, tables_.Types()},
@@ -134,6 +152,7 @@ class ModuleWriter {
         {Section::kOps, tables_.Ops()},
         {Section::kBody, body_.bytes()},
     };
+    if (num_names_ > 0) sections.emplace_back(Section::kNames, Names());
     uint64_t size = kHeaderBytes + std::size(sections) * kSectionBytes;
     for (const auto& [kind, bytes] : sections) size += bytes.size();
     uint64_t end = size;
@@ -150,7 +169,7 @@ class ModuleWriter {
     for (auto& [kind, bytes] : sections) {
       if (kind == Section::kBlobs) bytes = blobs.bytes();
       checked.U32(static_cast<uint32_t>(kind));
-      checked.U32(0);
+      checked.U32(kind == Section::kNames ? kOptional : 0);
       checked.U64(at);
       checked.U64(bytes.size());
       at += bytes.size();
@@ -197,6 +216,8 @@ class ModuleWriter {
   absl::flat_hash_map<const ValueImpl*, uint32_t> values_;
   absl::flat_hash_map<const Block*, BlockNumber> blocks_;
   uint64_t next_value_ = 0;
+  ByteWriter names_;
+  uint64_t num_names_ = 0, last_named_ = 0;
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ std::string CheckBinary(std::string_view given, bool* accepted) {
   if (!module.ok()) return module.status().message().empty() ? "an error without a message" : "";
   const bool ok = Verify(module->get()).ok();
   if (accepted != nullptr) *accepted = ok;
-  const PrintOptions print{true, true, false};
+  const PrintOptions print{false, true, false};
   const std::string text = Print(**module, print);
   const std::string again = Written(**module);
   if (again.empty()) return "what was read cannot be written";

@@ -12,6 +12,7 @@
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/core/text/parser.h"
+#include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 #include "ir/serialize/format.h"
 #include "tests/serialize/binary_file.h"
@@ -102,6 +103,22 @@ TEST(BinaryModuleTest, ReadsFilesOfAllVersions) {
     }
   }
   EXPECT_GE(count, static_cast<int>(binary::kVersion));
+}
+
+TEST(BinaryModuleTest, KeepsNamesOfValues) {
+  Context context;
+  const OwnedOp module = Parsed(context, R"(
+%sum = x.a() ({
+^bb0(%first: f32, %1: f32):
+  x.b(%first, %1, %later) : (f32, f32, f32) -> ()
+}) : () -> f32
+%later, %5 = x.c(%sum) : (f32) -> (f32, f32)
+)");
+  const absl::StatusOr<OwnedOp> again = ReadBack(context, Written(*module));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(Print(**again), Print(*module));
+  EXPECT_THAT(Print(**again), HasSubstr("%sum = x.a"));
+  EXPECT_THAT(Print(**again), HasSubstr("%first: f32"));
 }
 
 TEST(BinaryModuleTest, RefusesOtherVersions) {
