@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "ir/core/text/asm_text.h"
 
 namespace tenon {
 
@@ -66,8 +65,7 @@ void Numbering::NameArguments(const Block& block, Scope*& scope, const Scope* ar
   }
 }
 
-bool Numbering::NameResults(const Operation& op, Scope*& scope, const Scope* around) {
-  if (generic_) return false;
+bool Numbering::NameGroups(const Operation& op, Scope*& scope, const Scope* around) {
   const unsigned count = op.num_results();
   std::vector<uint32_t> groups;
   for (unsigned i = 0; i < count; ++i) {
@@ -108,26 +106,6 @@ void Numbering::GiveName(Value value, Scope*& scope, const Scope* around) {
   }
   scope->names.insert(name);
   names_.emplace(value.impl(), std::move(name));
-}
-
-const Numbering::BlockNumber* Numbering::Find(const Block* block) const {
-  if (block == last_block_) return last_;
-  auto it = blocks_.find(block);
-  if (it == blocks_.end()) return nullptr;
-  last_block_ = block;
-  last_ = &it->second;
-  return last_;
-}
-
-bool Numbering::FindResults(const Operation* op, uint32_t& number) const {
-  if (op == &root_) {
-    number = root_result_;
-    return true;
-  }
-  const BlockNumber* block = op->block() == nullptr ? nullptr : Find(op->block());
-  if (block == nullptr) return false;
-  number = results_[block->first_op + op->position_after_renumbering()];
-  return true;
 }
 
 void Numbering::AppendUse(std::string& out, Value value) const {
@@ -181,7 +159,7 @@ bool Numbering::AppendName(std::string& out, Value value) const {
   return true;
 }
 
-void Numbering::AppendResults(std::string& out, const Operation& op) const {
+void Numbering::AppendResultGroups(std::string& out, const Operation& op) const {
   const uint32_t count = op.num_results();
   if (count == 0) return;
   const std::vector<uint32_t>* groups = nullptr;
@@ -192,7 +170,7 @@ void Numbering::AppendResults(std::string& out, const Operation& op) const {
   for (size_t i = 0; i < num_groups; ++i) {
     const uint32_t first = i == 0 ? 0 : (*groups)[i];
     const uint32_t end = i + 1 == num_groups ? count : (*groups)[i + 1];
-    if (i > 0) out += ", ";
+    if (i > 0) out.append(", ", 2);
     out += '%';
     if (!AppendName(out, op.result(first))) {
       uint32_t number = 0;
@@ -203,7 +181,7 @@ void Numbering::AppendResults(std::string& out, const Operation& op) const {
     out += ':';
     AppendInt(out, end - first);
   }
-  out += " = ";
+  out.append(" = ", 3);
 }
 
 uint32_t Numbering::BlockIndex(const Block* block) const {

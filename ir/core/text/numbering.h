@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/core/block.h"
+#include "ir/core/text/asm_text.h"
 
 namespace tenon {
 
@@ -30,7 +31,14 @@ class Numbering {
   // Appends "%0", "%0#1", "%arg0" or "%name". Says so where a value is none of `root`.
   void AppendUse(std::string& out, Value value) const;
   // Appends "%0 = " or "%0:2, %name = ", the results of `op`; nothing if it has none.
-  void AppendResults(std::string& out, const Operation& op) const;
+  void AppendResults(std::string& out, const Operation& op) const {
+    if (op.num_results() != 1 || !names_.empty()) return AppendResultGroups(out, op);
+    uint32_t number = 0;
+    FindResults(&op, number);
+    out += '%';
+    AppendInt(out, number);
+    out.append(" = ", 3);
+  }
   // Appends "^bb1".
   void AppendBlock(std::string& out, const Block* block) const;
   // The number of a block in its region; 0 outside of `root`.
@@ -58,13 +66,34 @@ class Numbering {
   void PushRegions(const Operation& op, const Scope* scope);
   void NumberRegion(const Work& work);
   void NameArguments(const Block& block, Scope*& scope, const Scope* around);
-  // Whether the first result has a name, and so takes no number.
-  bool NameResults(const Operation& op, Scope*& scope, const Scope* around);
+  // Names results of `op`, which has some. True if the first one has a name and takes no number.
+  bool NameResults(const Operation& op, Scope*& scope, const Scope* around) {
+    if (generic_ || (op.num_results() == 1 && !op.result(0).has_name())) return false;
+    return NameGroups(op, scope, around);
+  }
+  bool NameGroups(const Operation& op, Scope*& scope, const Scope* around);
   void GiveName(Value value, Scope*& scope, const Scope* around);
   // Null outside of the printed op, as there MLIR has no number either.
-  const BlockNumber* Find(const Block* block) const;
+  const BlockNumber* Find(const Block* block) const {
+    if (block == last_block_) return last_;
+    const auto it = blocks_.find(block);
+    if (it == blocks_.end()) return nullptr;
+    last_block_ = block;
+    last_ = &it->second;
+    return last_;
+  }
   // The number of an op's first results. False outside of the printed op.
-  bool FindResults(const Operation* op, uint32_t& number) const;
+  bool FindResults(const Operation* op, uint32_t& number) const {
+    if (op == &root_) {
+      number = root_result_;
+      return true;
+    }
+    const BlockNumber* block = op->block() == nullptr ? nullptr : Find(op->block());
+    if (block == nullptr) return false;
+    number = results_[block->first_op + op->position_after_renumbering()];
+    return true;
+  }
+  void AppendResultGroups(std::string& out, const Operation& op) const;
   // False, and nothing is appended, if the text shows the value under a number.
   bool AppendName(std::string& out, Value value) const;
   // Where there are names. `number` is that of the first results of `op`, which defines `value`.

@@ -38,7 +38,8 @@ class Printer {
 
  private:
   void PrintOperation(const Operation& op);
-  // Whether operands of some groups are shown by name. If so, group_sizes_ has the sizes of all.
+  // Whether the default form shows operands of some groups by name. If so, group_sizes_ has the
+  // sizes of all.
   bool NamesGroups(const Operation& op);
   void PrintAttributes(const Operation& op, bool by_name);
   void PrintRegion(const Region& region);
@@ -78,6 +79,8 @@ class Printer {
     if (status_.ok()) status_ = (*sink_)(out_);
     out_.clear();
   }
+  // As +=, but the length is known.
+  void Put(std::string_view text) { out_.append(text.data(), text.size()); }
   void Indent() { out_.append(2 * static_cast<size_t>(depth_), ' '); }
 
   const PrintOptions options_;
@@ -89,6 +92,8 @@ class Printer {
   absl::Status status_;  // of the sink
   int depth_ = 0, nesting_ = 0;
   absl::InlinedVector<int32_t, 6> group_sizes_;
+  const OpInfo* last_info_ = nullptr;
+  bool last_has_groups_ = false;  // whether NamesGroups has anything to name in ops of last_info_
   absl::flat_hash_map<const TypeStorage*, std::unique_ptr<std::string>> types_;
   Type last_type_;
   const std::string* last_type_text_ = nullptr;
@@ -119,13 +124,16 @@ void Printer::Note(Attribute attribute) {
 // follow from the number of operands; groups of at most one operand always have.
 bool Printer::NamesGroups(const Operation& op) {
   const OpInfo& info = op.info();
-  if (options_.generic || !info.is_registered()) return false;
-  const std::vector<OperandDef>& groups = info.def().operands;
   const int slot = info.segment_slot();
-  if (slot < 0 && std::none_of(groups.begin(), groups.end(), [](const auto& group) {
-        return group.arity == Arity::kOptional;
-      }))
-    return false;
+  if (&info != last_info_) {
+    last_info_ = &info;
+    const std::vector<OperandDef>& groups = info.def().operands;
+    last_has_groups_ =
+        slot >= 0 || std::any_of(groups.begin(), groups.end(), [](const OperandDef& group) {
+          return group.arity == Arity::kOptional;
+        });
+  }
+  if (!last_has_groups_) return false;
   // Sizes that do not fit, or not in their normal form, are shown as they are.
   return info.OperandSegments(static_cast<int>(op.num_operands()), op.slots(), group_sizes_) &&
          (slot < 0 || op.slot(static_cast<unsigned>(slot)).type().dtype() == DType::kI32);
@@ -133,7 +141,7 @@ bool Printer::NamesGroups(const Operation& op) {
 
 void Printer::PrintOperands(const Operation& op) {
   for (unsigned i = 0; i < op.num_operands(); ++i) {
-    if (i > 0) out_ += ", ";
+    if (i > 0) Put(", ");
     PrintUse(op.operand(i));
   }
 }
@@ -189,23 +197,23 @@ void Printer::PrintAttributes(const Operation& op, bool by_name) {
 void Printer::PrintOperation(const Operation& op) {
   numbering_.AppendResults(out_, op);
   PrintName(op);
-  const bool by_name = NamesGroups(op);
+  const bool by_name = !options_.generic && NamesGroups(op);
   out_ += '(';
   by_name ? PrintGroups(op) : PrintOperands(op);
   out_ += ')';
   if (op.num_successors() > 0) {
     out_ += '[';
     for (unsigned i = 0; i < op.num_successors(); ++i) {
-      if (i > 0) out_ += ", ";
+      if (i > 0) Put(", ");
       numbering_.AppendBlock(out_, op.successor(i));
     }
     out_ += ']';
   }
   PrintAttributes(op, by_name);
   if (op.num_regions() > 0) {
-    out_ += " (";
+    Put(" (");
     for (unsigned i = 0; i < op.num_regions(); ++i) {
-      if (i > 0) out_ += ", ";
+      if (i > 0) Put(", ");
       PrintRegion(op.region(i));
     }
     out_ += ')';
@@ -215,20 +223,20 @@ void Printer::PrintOperation(const Operation& op) {
     AppendEntries(out_, discardable.entries());
     Note(discardable);
   }
-  out_ += " : (";
+  Put(" : (");
   for (unsigned i = 0; i < op.num_operands(); ++i) {
-    if (i > 0) out_ += ", ";
+    if (i > 0) Put(", ");
     if (Value operand = op.operand(i)) {
       PrintType(operand.type());
     } else {
-      out_ += "<<NULL TYPE>>";
+      Put("<<NULL TYPE>>");
     }
   }
-  out_ += ") -> ";
+  Put(") -> ");
   bool parens = op.num_results() != 1 || op.result().type().kind() == Type::Kind::kFunction;
   if (parens) out_ += '(';
   for (unsigned i = 0; i < op.num_results(); ++i) {
-    if (i > 0) out_ += ", ";
+    if (i > 0) Put(", ");
     PrintType(op.result(i).type());
   }
   if (parens) out_ += ')';
