@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/compile/program_versions.h"
 #include "executor/gpu/device_session.h"
 #include "executor/memory/lasting_memory.h"
 #include "executor/program_impl.h"
@@ -70,11 +71,11 @@ absl::Status IoBinding::BindOutput(PortRef output, Tensor tensor) {
 
 absl::Status IoBinding::OpenDevice() {
   if (device_ != nullptr) return absl::OkStatus();
-  if (program_.impl_->options.gpu == nullptr) {
+  if (program_.versions_->Current()->options.gpu == nullptr) {
     return absl::FailedPreconditionError(
         "the program was compiled for the CPU (expected CompileOptions::gpu)");
   }
-  TENON_ASSIGN_OR_RETURN(device_, DeviceSession::Open(program_.impl_->options.gpu));
+  TENON_ASSIGN_OR_RETURN(device_, DeviceSession::Open(program_.versions_->Current()->options.gpu));
   return absl::OkStatus();
 }
 

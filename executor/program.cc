@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executor/compile/compiler.h"
+#include "executor/compile/program_versions.h"
 #include "executor/lowering/lowered_op.h"
 #include "executor/program_impl.h"
 #include "executor/session.h"
@@ -11,6 +12,7 @@
 #include "ir/base/check.h"
 #include "ir/base/check_limits.h"
 #include "ir/base/out_of_memory.h"
+#include "ir/base/shown_text.h"
 #include "ir/core/context/context.h"
 
 namespace tenon {
@@ -71,20 +73,38 @@ absl::StatusOr<Program> Program::Compile(Operation* func, const ProgramOptions& 
   }
   TENON_RETURN_IF_ERROR(CheckLimits(options.limits));
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramImpl> impl, CompileFunction(func, options));
-  return Program(std::move(impl));
+  return Program(std::make_shared<ProgramVersions>(std::move(impl)));
 }
 
-std::span<const TensorSpec> Program::inputs() const { return impl_->inputs; }
-std::span<const TensorSpec> Program::outputs() const { return impl_->outputs; }
-size_t Program::num_instructions() const { return impl_->instructions.size(); }
+std::span<const TensorSpec> Program::inputs() const { return versions_->inputs(); }
+std::span<const TensorSpec> Program::outputs() const { return versions_->outputs(); }
+std::span<const TensorSpec> Program::parameters() const { return versions_->parameters(); }
+size_t Program::num_instructions() const { return versions_->Current()->instructions.size(); }
+
+absl::StatusOr<Tensor> Program::Parameter(std::string_view name) const {
+  for (const ProgramParameter& parameter : versions_->Current()->parameters) {
+    if (parameter.spec.name == name) return parameter.value;
+  }
+  return absl::NotFoundError(
+      fmt::format("'{}' is no replaceable parameter of the program", ShownName(name)));
+}
 
 struct Program::SessionPool {
   std::mutex mutex;
   std::vector<Session> idle;
 };
 
-Program::Program(std::shared_ptr<const ProgramImpl> impl)
-    : impl_(std::move(impl)), pool_(std::make_shared<SessionPool>()) {}
+Program::Program(std::shared_ptr<ProgramVersions> versions)
+    : versions_(std::move(versions)), pool_(std::make_shared<SessionPool>()) {}
+
+absl::Status Program::ReplaceParameters(std::span<const ParameterValue> values) {
+  TENON_RETURN_IF_ERROR(
+      WithoutBadAlloc("replacing parameters", [&] { return versions_->Replace(values); }));
+  // Nobody else would make these give up the old values.
+  const std::lock_guard<std::mutex> lock(pool_->mutex);
+  for (Session& session : pool_->idle) session.TakeVersion();
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::vector<Tensor>> Program::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) const {

@@ -1,10 +1,11 @@
-// A compiled function: immutable, shared by the sessions that run it.
+// A compiled function, shared by the sessions that run it. Only values of its parameters change.
 #ifndef TENON_EXECUTOR_PROGRAM_H_
 #define TENON_EXECUTOR_PROGRAM_H_
 
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,7 +23,7 @@ namespace tenon {
 
 class PackedWeights;
 class Session;
-struct ProgramImpl;
+class ProgramVersions;
 
 inline constexpr int kMaxThreads = 1024;  // The largest number of threads of a session.
 
@@ -50,7 +51,13 @@ struct TensorSpec {
   std::vector<std::string> dims;  // "768", "B", "past + S"; "?" for an unknown extent
 };
 
-// A program. Copies share it. Const functions are thread-safe.
+// A value for a parameter.
+struct ParameterValue {
+  std::string name;  // of the parameter
+  Tensor value;      // shared, not copied: its bytes must not change
+};
+
+// A program. Copies share it, also the values of its parameters. Const functions are thread-safe.
 class Program {
  public:
   // Compiles `func`, a func.func of kernel.*, core.constant, ctl.* and func.return ops, as the
@@ -63,6 +70,22 @@ class Program {
   std::span<const TensorSpec> inputs() const;
   // The outputs, in the order of the function's results. Valid as long as the program.
   std::span<const TensorSpec> outputs() const;
+  // The parameters whose values may be replaced (LoadOptions::replaceable), in the order of the
+  // module. Valid as long as the program.
+  std::span<const TensorSpec> parameters() const;
+  // Returns the current value of a parameter. NotFound if there is none of that name. Do not write
+  // to its bytes, which may lie at any address.
+  absl::StatusOr<Tensor> Parameter(std::string_view name) const;
+  // Replaces values of parameters without compiling anew. Thread-safe, also while sessions run: a
+  // run has all of the new values if it begins after this returns, and none if it began before.
+  // One that begins meanwhile has all or none. The next run of each session packs the new weights
+  // and computes what follows from them; what depends on no new value stays. A session holds the
+  // old values until then.
+  //
+  // NotFound for a name that is not in parameters(). InvalidArgument for a value of another shape
+  // or element type, and for a name that is given twice. Unimplemented for a program on a GPU.
+  // ResourceExhausted without memory. Nothing is replaced then.
+  absl::Status ReplaceParameters(std::span<const ParameterValue> values);
   // The number of kernel calls, views and values computed with the plan.
   size_t num_instructions() const;
 
@@ -77,8 +100,8 @@ class Program {
   friend class IoBinding;
   friend class Session;
   struct SessionPool;
-  explicit Program(std::shared_ptr<const ProgramImpl> impl);
-  std::shared_ptr<const ProgramImpl> impl_;
+  explicit Program(std::shared_ptr<ProgramVersions> versions);
+  std::shared_ptr<ProgramVersions> versions_;
   std::shared_ptr<SessionPool> pool_;  // for Run
 };
 

@@ -89,16 +89,24 @@ struct Instruction {
 
 // One value of a program.
 struct ProgramValue {
-  Type type;        // as declared
-  int set = -1;     // buffer set
-  int input = -1;   // function argument
-  Tensor constant;  // null unless a constant
+  Type type;              // as declared
+  int set = -1;           // buffer set
+  int input = -1;         // function argument
+  Tensor constant;        // null unless a constant
+  std::string parameter;  // the replaceable parameter whose value the constant is; empty: none
   // Only while the program is made: computes the bytes of the constant, if it is set.
   std::shared_ptr<const DeferredBlob> deferred;
   // If it is set, it holds the bytes of the constant, and `constant` only the shape.
   std::shared_ptr<LargeConstant> large;
   int last_use = -1;       // instruction; num_instructions for function results
   bool on_device = false;  // in device memory
+};
+
+// A replaceable parameter.
+struct ProgramParameter {
+  TensorSpec spec;
+  Type type;
+  Tensor value;  // of any alignment
 };
 
 // One buffer set.
@@ -124,6 +132,8 @@ struct ProgramImpl {
   ProgramOptions options;
   std::shared_ptr<MemoryBudget> budget;  // null: no limit
   std::vector<TensorSpec> inputs, outputs;
+  // Of the program of a session: those of the module, in its order, also those that nothing reads.
+  std::vector<ProgramParameter> parameters;
   std::vector<ProgramValue> values;
   std::vector<Instruction> instructions;
   std::vector<ProgramSet> sets;

@@ -1,7 +1,9 @@
 #include "executor/session.h"
 
 #include <atomic>
+#include <optional>
 
+#include "executor/compile/program_versions.h"
 #include "executor/gpu/device_session.h"
 #include "executor/io_binding.h"
 #include "executor/memory/memory_budget.h"
@@ -102,10 +104,10 @@ class InRun {
 }  // namespace
 
 struct Session::Impl {
-  explicit Impl(std::shared_ptr<const ProgramImpl> p)
-      : program(std::move(p)),
-        pool(program->options.threads, state),
-        runner(*program, device, state, Runner::Keep::kLast) {
+  explicit Impl(std::shared_ptr<ProgramVersions> of)
+      : versions(std::move(of)),
+        program(versions->Current(version)),
+        pool(program->options.threads, state) {
     device.parallel = &pool;
     device.draws = &state.draws;
     if (program->device_constants == nullptr) return;
@@ -115,6 +117,20 @@ struct Session::Impl {
     if (!ready.ok()) return;
     gpu = *std::move(opened);
     gpu->AddTo(device);
+  }
+
+  // What was prepared has the old values. Allocates nothing.
+  void TakeVersion() {
+    if (versions->number() == version) return;
+    runner.reset();
+    state.idle_frames.clear();
+    state.stats.arena_bytes = state.stats.arena_bound_bytes = state.stats.buffer_bytes = 0;
+    state.stats.device_arena_bytes = 0;
+    program = versions->Current(version);
+  }
+  Runner& ReadyRunner() {
+    if (!runner) runner.emplace(*program, device, state, Runner::Keep::kLast);
+    return *runner;
   }
 
   // Nothing may still read or write the caller's memory when a run returns, also not one that
@@ -131,14 +147,16 @@ struct Session::Impl {
     return result.status();
   }
 
-  std::shared_ptr<const ProgramImpl> program;
-  std::atomic<bool> running = false;  // in a call of some thread
+  const std::shared_ptr<ProgramVersions> versions;
+  uint64_t version = 0;                        // of `program`
+  std::shared_ptr<const ProgramImpl> program;  // as `versions` had it at the last run
+  std::atomic<bool> running = false;           // in a call of some thread
   SessionState state;
   SessionPool pool;
   kernels::DeviceContext device;
   absl::Status ready;                  // could what the session needs be had?
   std::unique_ptr<DeviceSession> gpu;  // null: the program runs on the CPU alone
-  Runner runner;
+  std::optional<Runner> runner;        // of `program`; made by its first run
 };
 
 const std::atomic<bool>* Session::FlagOf(const RunOptions& options) {
@@ -150,53 +168,60 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
+void Session::TakeVersion() { impl_->TakeVersion(); }
+
 const Session::Stats& Session::stats() const { return impl_->state.stats; }
 
 absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
                                                  const RunOptions& options) {
   const Claim claim(impl_->running);
   TENON_RETURN_IF_ERROR(claim.status());
+  impl_->TakeVersion();
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.Run(inputs); }));
+  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().Run(inputs); }));
 }
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
                           const RunOptions& options) {
   const Claim claim(impl_->running);
   TENON_RETURN_IF_ERROR(claim.status());
+  impl_->TakeVersion();
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(
-      WithoutBadAlloc(kRun, [&] { return impl_->runner.RunInto(inputs, {}, outputs); }));
+      WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().RunInto(inputs, {}, outputs); }));
 }
 
 absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
-  if (binding.program_.impl_ != impl_->program) {
+  if (binding.program_.versions_ != impl_->versions) {
     return absl::InvalidArgumentError("the binding was made for another program");
   }
   const Claim claim(impl_->running);
   TENON_RETURN_IF_ERROR(claim.status());
   const Claim bound(*binding.running_);
   TENON_RETURN_IF_ERROR(bound.status());
+  impl_->TakeVersion();
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.RunBound(binding); }));
+  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().RunBound(binding); }));
 }
 
 absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const TensorView> inputs) {
   const Claim claim(impl_->running);
   TENON_RETURN_IF_ERROR(claim.status());
+  impl_->TakeVersion();
   const MemoryBudget::Scope scope(impl_->program->budget);
   if (!impl_->ready.ok()) return impl_->ready;
   impl_->state.trips = 0;  // shapes may need a run
   impl_->state.draws.BeginRun(0);
-  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->runner.OutputShapes(inputs, {}); }));
+  return impl_->Done(
+      WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().OutputShapes(inputs, {}); }));
 }
 
-Session Program::NewSession() const { return Session(std::make_unique<Session::Impl>(impl_)); }
+Session Program::NewSession() const { return Session(std::make_unique<Session::Impl>(versions_)); }
 
 }  // namespace tenon

@@ -71,6 +71,8 @@ class Session {
  private:
   friend class Program;
   struct Impl;
+  // Goes on with the current version of the program. Nothing may be running.
+  void TakeVersion();
   static const std::atomic<bool>* FlagOf(const RunOptions& options);
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -24,6 +24,7 @@
 #include "ir/dialect/ctl_ops.h"
 #include "ir/dialect/func_ops.h"
 #include "ir/dialect/kernel_ops.h"
+#include "ir/dialect/replaceable.h"
 #include "ir/dialect/verify/verify_functions.h"
 
 namespace tenon {
@@ -52,10 +53,30 @@ absl::StatusOr<Tensor> ShapeOfDeferred(Type type, const DeferredBlob& deferred) 
   return Tensor::Borrow(type.dtype(), shape, const_cast<DeferredBlob*>(&deferred), nullptr);
 }
 
+// The replaceable parameters of the module in which a function lies.
+absl::StatusOr<std::vector<ProgramParameter>> ReplaceableOf(const Operation& func) {
+  std::vector<ProgramParameter> parameters;
+  const Operation* const module = func.parent_op();
+  if (module == nullptr) return parameters;
+  for (Operation& op : module->region().front()) {
+    const auto parameter = DynCast<core::ParameterOp>(&op);
+    if (!parameter || !op.attr(kReplaceable) || !parameter.value()) continue;
+    ProgramParameter& made = parameters.emplace_back();
+    made.type = parameter.value().type();
+    made.spec = SpecOf(made.type, Attribute(), 0, "");
+    made.spec.name = std::string(parameter.sym_name());
+    absl::StatusOr<Tensor> value = Tensor::FromAttribute(parameter.value(), /*any_alignment=*/true);
+    if (!value.ok()) return Reject(op, std::string(value.status().message()));
+    made.value = *std::move(value);
+  }
+  return parameters;
+}
+
 // The programs of a function and of those that it calls, directly or not.
 struct Functions {
   absl::flat_hash_map<Operation*, std::shared_ptr<ProgramImpl>> programs;
   std::vector<Operation*> order;  // of their first calls
+  std::vector<ProgramParameter> parameters;
 
   // Returns the program of `func`, which may be empty yet. Calls of each other keep no program
   // alive: the one that runs first owns all others.
@@ -288,6 +309,7 @@ class Compiler {
     if (constant) {
       const int number = AddValue(value);
       program_->values[number].constant = constant;
+      program_->values[number].parameter = outer_->program_->values[outside].parameter;
       program_->values[number].deferred = outer_->program_->values[outside].deferred;
       return number;
     }
@@ -310,7 +332,7 @@ class Compiler {
                                                             /*any_alignment=*/true);
       if (!tensor.ok()) return Reject(op, std::string(tensor.status().message()));
       value.constant = *std::move(tensor);
-      return absl::OkStatus();
+      return ReadParameter(op, constant.value().type(), value);
     }
     Instruction instruction;
     instruction.location = op.location();
@@ -328,6 +350,22 @@ class Compiler {
       TENON_RETURN_IF_ERROR(ReadInstruction(op, *program_->options.kernels, instruction));
     program_->instructions.push_back(std::move(instruction));
     return absl::OkStatus();
+  }
+
+  // Of a constant that has the value of a parameter: the program that replaces it checks only the
+  // type of the parameter.
+  absl::Status ReadParameter(Operation& op, Type type, ProgramValue& value) {
+    const Attribute name = op.attr(kValueOfParameter);
+    if (!name) return absl::OkStatus();
+    if (name.kind() == Attribute::Kind::kString) {
+      for (const ProgramParameter& parameter : functions_.parameters) {
+        if (parameter.spec.name != name.str() || parameter.type != type) continue;
+        value.parameter = parameter.spec.name;
+        return absl::OkStatus();
+      }
+    }
+    return Reject(op, fmt::format("{} names no replaceable parameter of type {}", kValueOfParameter,
+                                  type.text()));
   }
 
   // In which memory the results are; operands must be where the kernel expects them.
@@ -448,6 +486,7 @@ class Compiler {
 absl::StatusOr<std::shared_ptr<const ProgramImpl>> CompileFunction(Operation* func,
                                                                    const ProgramOptions& options) {
   Functions functions;
+  TENON_ASSIGN_OR_RETURN(functions.parameters, ReplaceableOf(*func));
   Compiler first(func, options, functions);
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const ProgramImpl> program, first.Run());
   for (size_t i = 0; i < functions.order.size(); ++i) {
@@ -455,6 +494,7 @@ absl::StatusOr<std::shared_ptr<const ProgramImpl>> CompileFunction(Operation* fu
     TENON_RETURN_IF_ERROR(Compiler(called, *program, functions).Run().status());
     functions.programs.at(func)->functions.push_back(functions.programs.at(called));
   }
+  functions.programs.at(func)->parameters = std::move(functions.parameters);
   return program;
 }
 

@@ -48,8 +48,10 @@ bool IsNumber(Type type) {
 // The constant that operand i is, if it is an integer that i64 has room for.
 std::optional<int64_t> IntegerOperand(const ProgramImpl& program, const Instruction& instruction,
                                       size_t i) {
-  const Tensor& constant = program.values[instruction.operands[i]].constant;
-  if (!constant || constant.numel() != 1 || IsFloat(constant.dtype()) ||
+  const ProgramValue& value = program.values[instruction.operands[i]];
+  const Tensor& constant = value.constant;
+  // The decision would outlast the value of a parameter.
+  if (!constant || !value.parameter.empty() || constant.numel() != 1 || IsFloat(constant.dtype()) ||
       constant.dtype() == DType::kBool || constant.dtype() == DType::kU64) {
     return std::nullopt;
   }

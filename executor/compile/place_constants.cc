@@ -1,5 +1,6 @@
 #include "executor/compile/place_constants.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -43,10 +44,51 @@ std::vector<Readers> FindReaders(const ProgramImpl& program) {
   return readers;
 }
 
+// By value: constants that later versions of the program pack again. These are the values of
+// parameters, and what the same kernels read.
+std::vector<bool> FindKept(const ProgramImpl& program) {
+  std::vector<bool> kept(program.values.size());
+  const auto of_parameter = [&](int input) {
+    return input >= 0 && !program.values[input].parameter.empty();
+  };
+  for (size_t i = 0; i < kept.size(); ++i) kept[i] = of_parameter(static_cast<int>(i));
+  for (const Instruction& instruction : program.instructions) {
+    const std::vector<int>& inputs = instruction.kernel_inputs;
+    if (!std::any_of(inputs.begin(), inputs.end(), of_parameter)) continue;
+    for (int input : inputs) {
+      if (input >= 0) kept[input] = true;
+    }
+  }
+  return kept;
+}
+
+// Makes the bytes of a constant lie where any kernel can read them.
+absl::Status Align(ProgramValue& value) {
+  if (value.constant.aligned()) return absl::OkStatus();
+  TENON_ASSIGN_OR_RETURN(Tensor copy,
+                         Tensor::TryMake(value.constant.dtype(), value.constant.shape()));
+  if (copy.num_bytes() > 0) std::memcpy(copy.data(), value.constant.data(), copy.num_bytes());
+  value.constant = std::move(copy);
+  return absl::OkStatus();
+}
+
+std::shared_ptr<InstructionWeights> WeightsOf(const ProgramImpl& program,
+                                              const Instruction& instruction, bool on_disk) {
+  std::vector<InstructionWeights::Constant> constants;
+  for (int input : instruction.kernel_inputs) {
+    constants.emplace_back();
+    if (input < 0) continue;
+    constants.back() = {program.values[input].constant, program.values[input].large};
+  }
+  return std::make_shared<InstructionWeights>(program.options.weights, std::move(constants),
+                                              on_disk);
+}
+
 }  // namespace
 
 absl::Status PlaceConstants(ProgramImpl& program) {
   const std::vector<Readers> readers = FindReaders(program);
+  const std::vector<bool> kept = FindKept(program);
   for (size_t i = 0; i < program.values.size(); ++i) {
     ProgramValue& value = program.values[i];
     if (!value.constant) continue;
@@ -60,26 +102,44 @@ absl::Status PlaceConstants(ProgramImpl& program) {
     }
     if (large) {
       const Tensor source = std::move(value.constant);
-      value.large = std::make_shared<LargeConstant>(source, readers[i].packers,
-                                                    std::exchange(value.deferred, nullptr));
+      value.large = std::make_shared<LargeConstant>(
+          source, kept[i] ? LargeConstant::kForever : readers[i].packers,
+          std::exchange(value.deferred, nullptr));
       value.constant = Tensor::Borrow(source.dtype(), source.shape(), source.data(), nullptr);
-    } else if (!value.constant.aligned()) {
-      TENON_ASSIGN_OR_RETURN(Tensor copy,
-                             Tensor::TryMake(value.constant.dtype(), value.constant.shape()));
-      if (copy.num_bytes() > 0) std::memcpy(copy.data(), value.constant.data(), copy.num_bytes());
-      value.constant = std::move(copy);
+    } else {
+      TENON_RETURN_IF_ERROR(Align(value));
     }
   }
   for (Instruction& instruction : program.instructions) {
     if (instruction.kernel.prepare == nullptr) continue;
-    std::vector<InstructionWeights::Constant> constants;
-    for (int input : instruction.kernel_inputs) {
-      constants.emplace_back();
-      if (input < 0) continue;
-      constants.back() = {program.values[input].constant, program.values[input].large};
+    instruction.weights = WeightsOf(program, instruction, /*on_disk=*/true);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplaceConstants(ProgramImpl& program, const ValuesByName& values) {
+  std::vector<bool> replaced(program.values.size());
+  for (size_t i = 0; i < program.values.size(); ++i) {
+    ProgramValue& value = program.values[i];
+    const auto found = values.find(value.parameter);
+    if (value.parameter.empty() || found == values.end()) continue;
+    replaced[i] = true;
+    value.constant = found->second;
+    if (value.large != nullptr) {
+      value.large = std::make_shared<LargeConstant>(value.constant, LargeConstant::kForever);
+      value.constant = Tensor::Borrow(value.constant.dtype(), value.constant.shape(),
+                                      value.constant.data(), nullptr);
+    } else {
+      TENON_RETURN_IF_ERROR(Align(value));
     }
-    instruction.weights =
-        std::make_shared<InstructionWeights>(program.options.weights, std::move(constants));
+  }
+  for (Instruction& instruction : program.instructions) {
+    if (instruction.kernel.prepare == nullptr) continue;
+    const std::vector<int>& inputs = instruction.kernel_inputs;
+    const bool reads = std::any_of(inputs.begin(), inputs.end(),
+                                   [&](int input) { return input >= 0 && replaced[input]; });
+    // The others keep what they have packed.
+    if (reads) instruction.weights = WeightsOf(program, instruction, /*on_disk=*/false);
   }
   return absl::OkStatus();
 }

@@ -2,7 +2,11 @@
 #ifndef TENON_EXECUTOR_COMPILE_PLACE_CONSTANTS_H_
 #define TENON_EXECUTOR_COMPILE_PLACE_CONSTANTS_H_
 
+#include <map>
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "executor/program_impl.h"
 
 namespace tenon {
@@ -11,6 +15,13 @@ namespace tenon {
 // copied if their alignment does not suit their readers. Then each instruction whose kernel packs
 // gets its constants.
 absl::Status PlaceConstants(ProgramImpl& program);
+
+// Values by the names of parameters.
+using ValuesByName = std::map<std::string, Tensor, std::less<>>;
+// Sets these values in a copy of a program that PlaceConstants has placed. Instructions that read
+// none of them share what they have packed with the other program. Programs of regions are left to
+// the caller.
+absl::Status ReplaceConstants(ProgramImpl& program, const ValuesByName& values);
 
 }  // namespace tenon
 

@@ -14,6 +14,7 @@
 #include "ir/dialect/calls_and_jumps.h"
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/kernel_ops.h"
+#include "ir/dialect/replaceable.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon {
@@ -224,6 +225,11 @@ class LowerToKernels : public Pass {
     OpBuilder builder = OpBuilder::Before(get.op());
     TENON_ASSIGN_OR_RETURN(core::ConstantOp constant,
                            core::ConstantOp::Create(builder, get->location(), {.value = value}));
+    // Modules inside have parameters that nobody can name.
+    const Operation* const module = parameter->parent_op();
+    if (parameter->attr(kReplaceable) && module->parent_op() == nullptr) {
+      constant->SetAttr(kValueOfParameter, Attribute::Str(get->context(), parameter.sym_name()));
+    }
     ReplaceWith(get.op(), constant.op());
     return true;
   }

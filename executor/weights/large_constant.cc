@@ -15,7 +15,7 @@ LargeConstant::LargeConstant(Tensor source, int readers,
       deferred_(std::move(deferred)),
       data_(source_.data()),
       readers_(readers) {
-  if (readers_ > 0) return;
+  if (readers_ != 0) return;
   source_ = Tensor();
   deferred_ = nullptr;
 }
@@ -50,6 +50,7 @@ void LargeConstant::Done() {
   Tensor unused;  // freed behind the lock
   std::shared_ptr<const DeferredBlob> unused_recipe;
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (readers_ == kForever) return;
   TENON_CHECK(readers_ > 0);
   if (--readers_ > 0) return;
   unused = std::exchange(source_, Tensor());

@@ -21,8 +21,11 @@ class LargeConstant {
   // Smaller constants are not worth it.
   static constexpr size_t kBytes = size_t{64} << 10;
 
-  // `readers` is the number of Done calls to come. `deferred`, if not null, computes the bytes of
-  // `source`, which then has only a shape.
+  // For `readers`: the constant is never given up, and Done does nothing.
+  static constexpr int kForever = -1;
+
+  // `readers` is the number of Done calls to come, or kForever. `deferred`, if not null, computes
+  // the bytes of `source`, which then has only a shape.
   LargeConstant(Tensor source, int readers, std::shared_ptr<const DeferredBlob> deferred = nullptr);
 
   // The address of the bytes, also after they are given up. Only readers that are not done may read

@@ -96,7 +96,11 @@ kernels::PackedBytes PackedWeights::FindInMemory(uint64_t hash, std::span<const 
     for (size_t i = 0; equal && i < from.size(); ++i) {
       const Known::Source& source = known.from[i];
       const std::shared_ptr<const void> alive = source.owner.lock();
-      equal = alive != nullptr && source.bytes == from[i].num_bytes() &&
+      // The store keeps its files mapped, also when no constant lies there any more.
+      const std::span<const std::byte> place(static_cast<const std::byte*>(source.data),
+                                             source.bytes);
+      equal = (alive != nullptr || FileOf(place) != nullptr) &&
+              source.bytes == from[i].num_bytes() &&
               (source.data == from[i].data() ||
                std::memcmp(source.data, from[i].data(), source.bytes) == 0);
     }
@@ -137,10 +141,10 @@ WeightCacheFile& PackedWeights::CacheFor(const WeightKey& first) {
 
 kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::string_view layout,
                                          size_t bytes, const std::function<bool(std::byte*)>& fill,
-                                         absl::Status* why) {
+                                         absl::Status* why, bool on_disk) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::optional<WeightKey> key;
-  if (cache_options_.folder != nullptr) {
+  if (on_disk && cache_options_.folder != nullptr) {
     // By place, so that a start with a cache reads nothing of the constants.
     key = KeyOf(from, layout, bytes);
     if (kernels::PackedBytes found = CacheFor(*key).Find(*key, bytes)) {
@@ -239,7 +243,8 @@ kernels::PackedBytes InstructionWeights::Pack(
     TENON_CHECK_MSG(constants.back(), "a kernel packs what is not constant, or not once");
   }
   kernels::PackedBytes packed = store_->Pack(
-      constants, full_layout, bytes, [&](std::byte* out) { return fill(out, deferred); }, why);
+      constants, full_layout, bytes, [&](std::byte* out) { return fill(out, deferred); }, why,
+      on_disk_);
   if (packed != nullptr) packed_.emplace(std::move(name), packed);
   return packed;
 }

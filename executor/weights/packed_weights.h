@@ -49,9 +49,10 @@ class PackedWeights {
   // Returns `bytes` packed bytes. Calls `fill` unless they are known; it returns false if it runs
   // out of memory. `from` are the constants from which they are made. Null if there is no memory:
   // `why`, which may be null, then says which limit was exceeded, unless `fill` returned false.
+  // Without `on_disk` the cache folder is neither asked nor given the result.
   kernels::PackedBytes Pack(std::span<const Tensor> from, std::string_view layout, size_t bytes,
                             const std::function<bool(std::byte*)>& fill,
-                            absl::Status* why = nullptr);
+                            absl::Status* why = nullptr, bool on_disk = true);
   // Hint that nobody reads these bytes of a constant. They leave memory if they lie in a file.
   void Release(std::span<const std::byte> bytes) const;
   // Writes what was packed since the last call, if there is a cache folder.
@@ -110,9 +111,10 @@ class InstructionWeights {
     Tensor tensor;                         // null: the input is not constant
     std::shared_ptr<LargeConstant> large;  // holds the bytes, if it is set
   };
-  // `constants` is by kernel input.
-  InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Constant> constants)
-      : store_(std::move(store)), constants_(std::move(constants)) {}
+  // `constants` is by kernel input. Without `on_disk` nothing is kept in the cache folder.
+  InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Constant> constants,
+                     bool on_disk = true)
+      : store_(std::move(store)), on_disk_(on_disk), constants_(std::move(constants)) {}
 
   // See PackedWeights::Pack. `fill` also gets the deferred contents of the inputs `from`; null for
   // those whose bytes exist.
@@ -127,6 +129,7 @@ class InstructionWeights {
 
  private:
   const std::shared_ptr<PackedWeights> store_;
+  const bool on_disk_;
   std::mutex mutex_;
   std::vector<Constant> constants_;
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs

@@ -263,15 +263,19 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   return Model(std::move(context), std::move(module), std::move(files), options.extension, info);
 }
 
-// The model with the values of LoadOptions::parameter_files.
+// The model with the values of LoadOptions::parameter_files, and with LoadOptions::replaceable.
 absl::StatusOr<Model> WithParameters(absl::StatusOr<Model> loaded, const LoadOptions& options) {
-  if (!loaded.ok() || options.parameter_files.empty()) return loaded;
+  if (!loaded.ok() || (options.parameter_files.empty() && options.replaceable.empty()))
+    return loaded;
+  const ConstantNames* const read =
+      loaded->info() == nullptr ? nullptr : &loaded->info()->read_constants;
   std::vector<SourceFile> files = loaded->files();
   for (const std::string& file : options.parameter_files) {
     SourceFile source;
-    TENON_RETURN_IF_ERROR(LoadParameters(*loaded->module(), file, options.limits, &source));
+    TENON_RETURN_IF_ERROR(LoadParameters(*loaded->module(), file, options.limits, &source, read));
     if (!source.path.empty()) files.push_back(std::move(source));
   }
+  TENON_RETURN_IF_ERROR(MarkReplaceable(*loaded->module(), options.replaceable, read));
   // Values that decide shapes may not fit.
   TENON_RETURN_IF_ERROR(Verify(loaded->module()));
   OwnedOp module(tenon::Clone(*loaded->module()));

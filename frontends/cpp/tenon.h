@@ -109,6 +109,11 @@ struct LoadOptions {
   // Files in the format safetensors with values of parameters and of named constants, such as the
   // initializers of an ONNX model, in place of those that the program has (parameters.h).
   std::vector<std::string> parameter_files{};
+  // Parameters, and named constants such as the initializers of an ONNX model, that
+  // Program::ReplaceParameters may give other values while programs run: names, or patterns such as
+  // "*.weight" (replaceable.h). Optimize and Compile read no values of them, so that programs may
+  // be slower than with constants.
+  std::vector<std::string> replaceable{};
   // Limits of the input, and of messages.
   Limits limits{};
   // Operations, kernels, rules and passes of the host (extension.h). May be null.
@@ -127,7 +132,8 @@ struct LoadOptions {
 //
 // NotFound if the file cannot be read. Unimplemented if the model uses something that Tenon cannot
 // represent. ResourceExhausted beyond a limit or without memory. InvalidArgument otherwise, also
-// for a wrong extension. Errors of parameter files are those of LoadParameters.
+// for a wrong extension. Errors of parameter files are those of LoadParameters, those of
+// replaceable parameters are those of MarkReplaceable.
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& options = {});
 // The same for a model in memory, which is copied. Messages call it `name`. External data is
 // refused without LoadOptions::external_data_root.

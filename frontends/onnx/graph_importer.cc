@@ -195,6 +195,12 @@ absl::StatusOr<std::vector<Value>> GraphImporter::Outputs(const GraphProto& grap
   return outputs;
 }
 
+void GraphImporter::NoteRead(const Operation& constant) {
+  const LocationData& location = Resolve(context_, constant.location());
+  if (location.kind == Location::Kind::kName && IsFloat(constant.result().type().dtype()))
+    read_constants_.emplace(location.text);
+}
+
 absl::StatusOr<Value> GraphImporter::Lookup(Scope& scope, const std::string& name) {
   for (Scope* s = &scope; s != nullptr; s = s->parent) {
     if (auto it = s->values.find(name); it != s->values.end()) return it->second;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,10 @@ class GraphImporter {
   void Erase(Operation* op);
   // Returns the number of a sequence of random numbers that no other node has.
   int64_t NextStream() { return ++last_stream_; }
+  // Notes that a node was imported by the elements of this constant.
+  void NoteRead(const Operation& constant);
+  // The names of those that are of floats.
+  const std::set<std::string, std::less<>>& read_constants() const { return read_constants_; }
   // Counts nodes that are imported again; an error if there are too many.
   absl::Status CountRepeats(int64_t nodes, Location location);
   // Returns the value of a name; null if there is none. Creates the constant of an initializer.
@@ -163,6 +168,7 @@ class GraphImporter {
   bool keep_microsoft_ = false;
   int64_t inlined_nodes_ = 0;
   int64_t last_stream_ = 0;
+  std::set<std::string, std::less<>> read_constants_;
   int graph_depth_ = 0;
 };
 

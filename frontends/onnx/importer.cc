@@ -128,6 +128,7 @@ absl::StatusOr<OwnedOp> Import(Context& context, const FileBytes& file, const st
   if (options.verify) TENON_RETURN_IF_ERROR(Verify(module.get()));
   if (options.info != nullptr) {
     *options.info = InfoOf(model);
+    options.info->read_constants = importer.read_constants();
     for (int i = own_outputs; i < model.graph().output_size(); ++i)
       options.info->exposed.push_back(model.graph().output(i).name());
   }

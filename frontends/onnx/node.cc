@@ -93,7 +93,9 @@ absl::Status Node::CheckInputs(int min, int max) const {
 
 Attribute Node::Constant(int i) const {
   const core::ConstantOp constant = DefinedBy<core::ConstantOp>(input(i));
-  return constant ? constant.value() : Attribute();
+  if (!constant) return Attribute();
+  importer_.NoteRead(*constant.op());
+  return constant.value();
 }
 
 absl::StatusOr<std::optional<std::vector<int64_t>>> Node::ConstantInts(int i) const {

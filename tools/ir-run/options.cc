@@ -41,6 +41,25 @@ absl::Status ReadInput(const Given& given,
   return absl::OkStatus();
 }
 
+// MODULE=NAME, where "^T" behind the name says that the weight is [inputs, outputs], and "^N" that
+// it is not.
+absl::Status ReadAdapterWeight(const Given& given, Options& options) {
+  const size_t equals = given.value.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == given.value.size())
+    return Wrong(fmt::format("--adapter-weight is '{}' (expected MODULE=NAME)", given.value));
+  const std::string module(given.value.substr(0, equals));
+  AdapterWeight weight;
+  std::string_view name = given.value.substr(equals + 1);
+  if (name.ends_with("^T") || name.ends_with("^N")) {
+    weight.transposed = name.back() == 'T';
+    name.remove_suffix(2);
+  }
+  weight.parameter = std::string(name);
+  if (!options.adapter_weights.emplace(module, std::move(weight)).second)
+    return Wrong(fmt::format("--adapter-weight names {} twice (expected once)", module));
+  return absl::OkStatus();
+}
+
 absl::Status ReadEngine(const Given& given, std::string& engine) {
   if (given.value != "onnxruntime")
     return Wrong(fmt::format("--compare is '{}' (expected onnxruntime)", given.value));
@@ -74,6 +93,25 @@ constexpr tools::Option<Options> kTable[] = {
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
     tools::ParamsRow<Options>(),
+    {{"replace-params", "", Takes::kValue, "FILE",
+      "once compiled, replace weights by those of FILE, as safetensors; repeatable",
+      tools::Times::kAny, true},
+     [](Options& o, const Given& g) {
+       o.replaced_params.emplace_back(g.value);
+       return absl::OkStatus();
+     }},
+    {{"adapter", "", Takes::kValue, "FILE",
+      "once compiled, add the low-rank adapter of FILE, as PEFT saves it; repeatable",
+      tools::Times::kAny, true},
+     [](Options& o, const Given& g) {
+       o.adapters.emplace_back(g.value);
+       return absl::OkStatus();
+     }},
+    {{"adapter-weight", "", Takes::kValue, "MODULE=NAME",
+      "the weight of a module of the adapter, if it is not MODULE.weight; NAME^T or NAME^N: "
+      "with inputs or outputs first; repeatable",
+      tools::Times::kAny, true},
+     [](Options& o, const Given& g) { return ReadAdapterWeight(g, o); }},
     tools::JsonRow<Options>(),
 
     tools::Heading<Options>("Optimization"),
@@ -142,18 +180,22 @@ absl::Status RefuseIgnored(const Options& options) {
     if (options.onnx_tests.empty())
       return Wrong(
           "--onnx-test without cases (expected folders of model.onnx and test_data_set_N)");
-    TENON_RETURN_IF_ERROR(tools::RefuseBeside(
-        given, "onnx-test",
-        {"check", "compare", "input", "json", "profile", "runs", "save-outputs", "seed", "shape"}));
+    TENON_RETURN_IF_ERROR(
+        tools::RefuseBeside(given, "onnx-test",
+                            {"adapter", "check", "compare", "input", "json", "profile",
+                             "replace-params", "runs", "save-outputs", "seed", "shape"}));
   }
   if (!options.compare.empty()) {
-    TENON_RETURN_IF_ERROR(tools::RefuseBeside(
-        given, "compare",
-        {"check", "check-memory", "external-data", "profile", "runs", "save-outputs"}));
+    TENON_RETURN_IF_ERROR(
+        tools::RefuseBeside(given, "compare",
+                            {"adapter", "check", "check-memory", "external-data", "profile",
+                             "replace-params", "runs", "save-outputs"}));
     if (options.model == "-") return Wrong("--compare needs a model in a file, not '-'");
   }
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(given, !options.compare.empty(), "python", "without --compare"));
+  TENON_RETURN_IF_ERROR(
+      tools::RefuseUnless(given, !options.adapters.empty(), "adapter-weight", "without --adapter"));
   TENON_RETURN_IF_ERROR(tools::RefuseFastMath(given, options.level));
   if (!options.check.empty()) TENON_RETURN_IF_ERROR(tools::RefuseBeside(given, "check", {"seed"}));
   if (options.reference) {

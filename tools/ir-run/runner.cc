@@ -12,6 +12,7 @@
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
 #include "tools/ir-run/attention_note.h"
+#include "tools/ir-run/replacements.h"
 
 namespace tenon::ir_run {
 namespace {
@@ -132,6 +133,8 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   }
   load.limits = options.limits.library;
   tools::SetExternalData(options.external_data, load);
+  TENON_ASSIGN_OR_RETURN(const Replacements replacements, Replacements::Read(options));
+  load.replaceable = replacements.Names();
   tools::Progress::Begin("reading " + path);
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
   if (original.main() == nullptr) {
@@ -171,6 +174,9 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   compile.on_fallback = [&](std::string_view op) { report.notes.push_back(std::string(op)); };
   tools::Progress::Begin("compiling the optimized program");
   TENON_ASSIGN_OR_RETURN(Program optimized_program, Compile(optimized, compile));
+  TENON_RETURN_IF_ERROR(replacements.Apply(original_program));
+  TENON_RETURN_IF_ERROR(replacements.Apply(optimized_program));
+  for (const std::string& note : replacements.notes()) report.notes.push_back(note);
   // What the first run packs and keeps may still be worth a warning; its errors come with a status.
   Context* context = &original.context();
   context->diagnostics().SetHandler([context](const Diagnostic& diagnostic) {

@@ -1,4 +1,5 @@
-// fold-parameters: reads of parameters that have a value become constants.
+// fold-parameters: reads of parameters that have a value become constants, except those of
+// replaceable parameters.
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "ir/core/verify/symbol_table.h"
 #include "ir/core/verify/symbol_uses.h"
 #include "ir/dialect/core_ops.h"
+#include "ir/dialect/replaceable.h"
 #include "pass/rewrite_step.h"
 #include "transforms/passes.h"
 
@@ -49,8 +51,10 @@ class FoldParameters : public Pass {
       const auto get = Cast<core::GetParameterOp>(read);
       const auto parameter =
           DynCast<core::ParameterOp>(LookupSymbolFrom(*read, read->attr("name").str()));
-      if (!parameter || !parameter.value() || parameter.value().type() != get.out().type())
+      if (!parameter || !parameter.value() || parameter.value().type() != get.out().type() ||
+          parameter->attr(kReplaceable)) {
         continue;
+      }
       // The name stays with the constant, so that unfold-parameters gives it back.
       OpBuilder builder = OpBuilder::Before(read);
       const Location name = Location::Name(read->context(), parameter.sym_name());

@@ -88,7 +88,7 @@ std::vector<Parameter> ListParameters(const Operation& module) {
 }
 
 absl::Status LoadParameters(Operation& module, const std::string& file, const Limits& limits,
-                            SourceFile* source) {
+                            SourceFile* source, const ConstantNames* read) {
   TENON_ASSIGN_OR_RETURN(SafeTensors tensors, ReadSafeTensors(file, limits));
   Context& context = module.context();
   TargetFinder finder(module);
@@ -99,6 +99,12 @@ absl::Status LoadParameters(Operation& module, const std::string& file, const Li
       return absl::InvalidArgumentError(fmt::format(
           "{}: tensor '{}' is the value of no parameter and no named constant of the program{}",
           ShownName(file), ShownName(tensor.name), DidYouMean(tensor.name, finder.names())));
+    }
+    if (!target->parameter && read != nullptr && read->contains(tensor.name)) {
+      return absl::InvalidArgumentError(fmt::format(
+          "{}: tensor '{}' would replace a constant whose elements the importer has read, and what "
+          "it made of them would stay",
+          ShownName(file), ShownName(tensor.name)));
     }
     const Type type = Type::Tensor(context, tensor.dtype, tensor.dims);
     const bool fits =

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontends/cpp/parameters/replaceable.h"
 #include "frontends/cpp/parameters/safetensors.h"
 #include "ir/core/attribute.h"
 #include "ir/core/operation.h"
@@ -25,10 +26,11 @@ std::vector<Parameter> ListParameters(const Operation& module);
 // Gives values to the tensors of `file`, which have the names of parameters of `module`, or of
 // named constants in its functions: those that an ONNX model holds as initializers. Others keep
 // theirs. The constants refer to the bytes of the file. InvalidArgument for a tensor that nothing
-// in the module has the name or the type of; errors of ReadSafeTensors. The module is unchanged
-// then. `source` receives the mapped file; it may be null.
+// in the module has the name or the type of, and for one that has the name of a constant in `read`
+// (onnx::ModelInfo::read_constants), which may be null; errors of ReadSafeTensors. The module is
+// unchanged then. `source` receives the mapped file; it may be null.
 absl::Status LoadParameters(Operation& module, const std::string& file, const Limits& limits = {},
-                            SourceFile* source = nullptr);
+                            SourceFile* source = nullptr, const ConstantNames* read = nullptr);
 
 // Writes the values of all parameters at the top of `module` that have one. Errors are those of
 // WriteSafeTensors; FailedPrecondition if there is none.

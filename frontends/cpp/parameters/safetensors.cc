@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "fmt/format.h"
@@ -191,8 +194,50 @@ absl::StatusOr<SafeTensors> ParseSafeTensors(std::span<const std::byte> file,
   return result;
 }
 
+namespace {
+
+// Files that somebody has mapped, so that all who read one share its bytes.
+class MappedFiles {
+ public:
+  // Returns the mapping of the same contents that is still in use; `file` itself if there is none.
+  onnx::FileBytes Shared(const onnx::FileBytes& file) {
+    if (file.source.path.empty()) return file;
+    const Key key = {file.source.device, file.source.inode, file.source.modified_ns,
+                     file.source.changed_ns, file.bytes.size()};
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::erase_if(files_, [](const auto& entry) { return entry.second.owner.expired(); });
+    const auto [found, is_new] = files_.try_emplace(key, Mapping{file.bytes, file.owner});
+    const std::shared_ptr<const void> owner = found->second.owner.lock();
+    if (is_new || owner == nullptr) {
+      found->second = {file.bytes, file.owner};
+      return file;
+    }
+    onnx::FileBytes shared = {found->second.bytes, owner, file.source};
+    shared.source.bytes = shared.bytes;
+    shared.source.owner = owner;
+    return shared;
+  }
+
+ private:
+  using Key = std::tuple<uint64_t, uint64_t, int64_t, int64_t, size_t>;
+  struct Mapping {
+    std::span<const std::byte> bytes;
+    std::weak_ptr<const void> owner;
+  };
+  std::mutex mutex_;
+  std::map<Key, Mapping> files_;
+};
+
+MappedFiles& AllMappedFiles() {
+  static auto* const files = new MappedFiles();  // never destroyed: programs may outlive statics
+  return *files;
+}
+
+}  // namespace
+
 absl::StatusOr<SafeTensors> ReadSafeTensors(const std::string& path, const Limits& limits) {
-  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes file, onnx::MapFile(path, limits.stream_bytes));
+  TENON_ASSIGN_OR_RETURN(const onnx::FileBytes mapped, onnx::MapFile(path, limits.stream_bytes));
+  const onnx::FileBytes file = AllMappedFiles().Shared(mapped);
   TENON_ASSIGN_OR_RETURN(SafeTensors result, ParseSafeTensors(file.bytes, file.owner, path));
   result.source = file.source;
   return result;

@@ -35,7 +35,8 @@ struct SafeTensors {
   SourceFile source;                // of a regular file, whose mapping the tensors share
 };
 
-// Maps a file. Its tensors refer to the mapping, so it must not be truncated meanwhile. NotFound if
+// Maps a file. Its tensors refer to the mapping, so it must not be truncated meanwhile. While some
+// are in use, others who read the same file get the same bytes. NotFound if
 // the file cannot be read. InvalidArgument if the header is not JSON, has a name twice or an
 // element type that Tenon lacks. InvalidArgument if the bytes of tensors overlap, leave a gap or
 // lie outside of the file, or a bool is neither 0 nor 1. ResourceExhausted beyond `limits`, or for

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,9 @@ struct ModelInfo {
   int64_t model_version = 0;  // as the model's author counts
   std::string producer_name,  // the program that wrote the file
       producer_version;       // its version
+  // Constants of floats whose elements the importer has read. What it made of them, such as the
+  // bounds of a Clip, does not change with the constants.
+  std::set<std::string, std::less<>> read_constants;
   // The outputs that ModelEdit::expose_values added, in order.
   std::vector<std::string> exposed;
   std::string domain,  // the namespace of the model
