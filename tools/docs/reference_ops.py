@@ -177,9 +177,8 @@ def op_lines(op, data):
   if rows:
     lines += md.table(['attribute', 'kind', 'default', 'meaning'], rows)
   if op.needs_segments:
-    sizes = ', '.join(f'`{o.name}`' for o in op.operands)
-    lines += [f'The generic form has `operandSegmentSizes`: how many values each operand has, in the order {sizes}. An absent one '
-              'has 0.', '']
+    lines += ['The generic form has `operandSegmentSizes`: how many values each operand has, in the order of the operands. An '
+              'absent one has 0.', '']
   lines += values_table('result', op.results, op)
   for title, things in (('region', op.regions), ('successor', [s.name for s in op.successors])):
     if things:

@@ -82,8 +82,7 @@ bool OpParser::ParseSignature(const Uses& uses, OperationState& state) {
   return Expect(TokenKind::kRParen, "',' or ')' in result types");
 }
 
-bool OpParser::ArrangeOperands(size_t at, const AllNamedUses& named,
-                               OperationState& state) {
+bool OpParser::ArrangeOperands(size_t at, const AllNamedUses& named, OperationState& state) {
   const OpInfo& info = *state.info;
   const int slot = info.segment_slot();
   const bool has_sizes = slot >= 0 && static_cast<size_t>(slot) < state.slots.size() &&
