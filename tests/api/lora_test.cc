@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 // Two linear layers: one weight is [outputs, inputs] and transposed, the other one is [inputs,
 // outputs], of f16.
-constexpr char kLayers[] = R"ir(
+constexpr char kTwoLayers[] = R"ir(
 core.parameter() <{sym_name = "net.first.weight", type = f32, value = dense<0.5> : tensor<6x4xf32>}> : () -> ()
 core.parameter() <{sym_name = "onnx::MatMul_7", type = f16, value = dense<0.25> : tensor<6x3xf16>}> : () -> ()
 core.parameter() <{sym_name = "net.square.weight", type = f32, value = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]> : tensor<3x3xf32>}> : () -> ()
@@ -82,7 +82,7 @@ class LoraTest : public ::testing::Test {
   static absl::StatusOr<Program> Layers() {
     LoadOptions load;
     load.replaceable = {"*"};
-    absl::StatusOr<Model> model = LoadFromBytes(kLayers, "layers.mlir", load);
+    absl::StatusOr<Model> model = LoadFromBytes(kTwoLayers, "layers.mlir", load);
     if (!model.ok()) return model.status();
     if (const absl::Status status = Optimize(*model); !status.ok()) return status;
     return Compile(*std::move(model), {.threads = 1});

@@ -27,7 +27,7 @@ TEST(ReadConstants, AreNotReplaceable) {
   EXPECT_THAT(std::string(LoadFromBytes(Bounded(), "m.onnx", options).status().message()),
               HasSubstr("'bound' cannot be replaceable: the importer has read its elements"));
   options.replaceable = {"*"};
-  const absl::StatusOr<Model> model = LoadFromBytes(Bounded(), "m.onnx", options);
+  const absl::StatusOr<tenon::Model> model = LoadFromBytes(Bounded(), "m.onnx", options);
   ASSERT_TRUE(model.ok()) << model.status();
   const std::vector<Parameter> parameters = ListParameters(*model->module());
   ASSERT_EQ(parameters.size(), 1u);
