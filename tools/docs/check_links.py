@@ -17,7 +17,7 @@ import urllib.parse
 import pages
 
 # Lines that a page may have.
-LIMITS = [("docs/guide/*", 200), ("docs/design/*", 150), ("docs/performance.md", 150), ("docs/models.md", 150)]
+LIMITS = [("docs/guide/*", 200), ("docs/design/*", 150), ("docs/performance.md", 160), ("docs/models.md", 150)]
 HOME = "docs/index.md"  # no page needs to link to it
 NAVIGATION = "tools/docs/mkdocs.yml"
 NAVIGATION_ENTRY = re.compile(r"^ +- (?:[^:#]+: )?([\w./*-]+\.md)$")
