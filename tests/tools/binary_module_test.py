@@ -97,7 +97,7 @@ class BinaryModuleTest(unittest.TestCase):
     self.assertEqual(result.returncode, 2)
     result = run('ir-opt', file, '--split-input-file', '--elide-resources')
     self.assertEqual(result.returncode, 0)
-    self.assertIn('--split-input-file has an effect on IR text only', result.stderr.decode())
+    self.assertIn('--split-input-file has no effect on what is not IR text', result.stderr.decode())
 
   def test_damaged_files_are_errors_of_one_line(self):
     with open(self.write(), 'rb') as file:

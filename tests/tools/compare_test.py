@@ -18,7 +18,7 @@ IR_RUN = sys.argv.pop(1)
 # Takes the place of Python with peer.py. Knows one model: x -> a = -x -> b = |a| -> y = -b. `wrong` names a value that it gets wrong.
 FAKE = '''
 import array, json, os, socket, struct, sys
-_, _, engine, model, folder, threads = sys.argv
+_, _, engine, model, folder, threads, device = sys.argv
 stream = socket.socket(fileno=3)
 def reply(**fields):
   stream.sendall((json.dumps(fields) + '\\n').encode())

@@ -90,7 +90,7 @@ absl::StatusOr<Outcomes> ProcessInput(const Options& options, const PassRegistry
   if (!bytes.ok()) return bytes.status();
   if (!LooksLikeText(*bytes, options.input)) {
     tools::PrintError(
-        fmt::format("ir-opt: warning: --{} has an effect on IR text only",
+        fmt::format("ir-opt: warning: --{} has no effect on what is not IR text",
                     options.split_input_file ? "split-input-file" : "verify-diagnostics"));
   }
   if (!options.split_input_file || !LooksLikeText(*bytes, options.input))
