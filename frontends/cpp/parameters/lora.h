@@ -35,7 +35,7 @@ struct LowRankUpdate {
   std::string module;  // as in "encoder.layer.0.attention.query"
   SafeTensor a;        // [rank, inputs]
   SafeTensor b;        // [outputs, rank]
-  double scale = 1;
+  double scale = 1;    // of the product
 };
 
 // An adapter. It refers to the bytes of its file.
