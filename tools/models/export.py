@@ -7,8 +7,8 @@
                                     every family in each variant; default: eager.ts17 and sdpa.dyn18
   export.py --list                  the families
 
---batch=N repeats the inputs of a full-size model N times. --pytorch also writes model.pt2, the program of torch.export, which `ir-bench --against=pytorch` runs. --dtype=f16 makes a
-model of that type.
+--pytorch also writes model.pt2, the program of torch.export, which `ir-bench --against=pytorch` runs. --batch=N repeats
+the inputs N times. --dtype makes a model of 16 bits, always by dynamo.
 
 A NAME is <family>.<attention>.<exporter><opset>: attention is `eager` (spelled out) or `sdpa` (PyTorch's fused
 operator); the exporter is `ts` (TorchScript) or `dyn` (dynamo). The result is NAME/model.onnx and
