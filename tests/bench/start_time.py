@@ -2,13 +2,14 @@
 """From a file to the first results: Tenon, with weights to pack and with weights mapped from the cache, and others.
 
   start_time.py START_BENCH MODEL INPUTS [--against onnxruntime,openvino] [--rounds 3] [--python PYTHON]
-                [--precision fp32]
+                [--precision fp32] [--json FILE]
 
 INPUTS: a folder with input_N.pb or .npy. Every start has a process of its own, all take turns on one thread, and the file lies in
 the system's cache: a round without a clock comes first, in which the weights' cache is filled too. Counted are loading,
 optimising, compiling, packing or mapping, and the first run; of the others making the session and its first run. Not
 counted: starting the process, importing packages and reading the inputs. `packing` is what mapping does instead.
-PYTHON is one that has numpy, onnx and the others. PRECISION is Tenon's.
+PYTHON is one that has numpy, onnx and the others. PRECISION is Tenon's. FILE gets the report as JSON, in the form of
+ir-bench's; "-" prints only the JSON. The interval of a ratio is the least and the largest of the rounds.
 """
 
 import argparse
@@ -42,8 +43,25 @@ else:
     compiled = core.compile_model(network, "CPU", {
         "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
     compiled.create_infer_request().infer(arrays)
-print(json.dumps({"start": (time.perf_counter() - start) * 1e3}))
+print(json.dumps({"start": (time.perf_counter() - start) * 1e3, "version": sys.modules[engine].__version__}))
 """
+
+
+def processor():
+    """The processor's name, as the system gives it."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return next((line.partition(":")[2].strip() for line in file if line.startswith("model name")), "unknown")
+
+
+def as_json(rows, engines):
+    """What ir-bench --json would say of the starts: "tenon" packs its weights, "tenon, mapped" finds them in the cache."""
+    listed = [{"name": "tenon", "ms": {"median": statistics.median(row["pack"]["start"] for row in rows)}}]
+    for own, suffix in (("pack", ""), ("map", ", mapped")):
+        for name in engines:
+            ratios = sorted(row[name]["start"] / row[own]["start"] for row in rows)
+            listed.append({"name": name + suffix, "version": rows[0][name]["version"],
+                           "ratio": {"median": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}})
+    return {"processor": processor(), "rounds": len(rows), "engines": listed}
 
 
 def report(command):
@@ -59,6 +77,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16", "int8"])
+    parser.add_argument("--json")
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as cache:
@@ -71,6 +90,14 @@ def main():
             row = {name: report(command) for name, command in commands.items()}
             if round_ > 0:
                 rows.append(row)
+
+    if args.json:
+        made = json.dumps(as_json(rows, list(commands)[2:])) + "\n"
+        if args.json == "-":
+            sys.stdout.write(made)
+            return 0
+        with open(args.json, "w", encoding="utf-8") as out:
+            out.write(made)
 
     def median(name, phase="start"):
         return statistics.median(row[name][phase] for row in rows)
