@@ -1,7 +1,7 @@
 // Compiled like device code (tests/CMakeLists.txt).
 #include "tests/gpu/faulty_kernel.h"
 
-#include "kernels/gpu/async_copy.h"
+#include "kernels/gpu/device/async_copy.h"
 #include "kernels/gpu/emulator/emulator.h"
 
 namespace tenon::kernels::gpu::emulator {

@@ -3,7 +3,7 @@
 
 if(TENON_ENABLE_CUDA)
   file(GLOB _sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
-       "${PROJECT_SOURCE_DIR}/kernels/gpu/*.cu" "${PROJECT_SOURCE_DIR}/kernels/gpu/cuda/*.cc")
+       "${PROJECT_SOURCE_DIR}/kernels/gpu/device/*.cu" "${PROJECT_SOURCE_DIR}/kernels/gpu/cuda/*.cc")
   add_library(tenon_cuda MODULE ${_sources})
   tenon_target_options(tenon_cuda)
   # CUDA_RUNTIME_LIBRARY is static: the driver's library is looked for at run time.

@@ -226,10 +226,11 @@ KERNEL_FOLDERS = {
     "cpu/reduction": ("run", "sums, norms, softmax, top k"),
     "cpu/movement": ("run", "transposes, gathers, joins"),
     "cpu/vector": ("run", "loops on Highway vectors"),
-    "gpu": ("io", "host side and device code"),
+    "gpu": ("io", "host side of CUDA kernels"),
+    "gpu/device": ("io", "device code"),
     "gpu/params": ("io", "what a launch needs"),
     "gpu/cuda": ("io", "the plugin: streams, cuBLASLt"),
-    "gpu/emulator": ("io", "device code on the host"),
+    "gpu/emulator": ("io", "runs device code on the host"),
 }
 # Folders without a box: what kernels share, rooms of convolutions, and rooms of the reference kernels.
 OTHER_KERNEL_FOLDERS = {"calls", "images", "strings", "threads", "cpu/conv/bytes", "cpu/conv/winograd"} | {
@@ -331,8 +332,8 @@ def gpu(source):
     canvas.arrow((223, 74), (270, 90))
     canvas.arrow((223, 172), (270, 156))
     others = [
-        ("cuda/ + *.cu", "libtenon_cuda.so: a device", source.path("kernels/gpu/cuda")),
-        ("emulator/ + *.cu", "device code on the host", source.path("kernels/gpu/emulator")),
+        ("cuda/ + device/", "libtenon_cuda.so: a device", source.path("kernels/gpu/cuda")),
+        ("emulator/ + device/", "device code on the host", source.path("kernels/gpu/emulator")),
         ("tests/gpu/cuda_model", "cuda/ on a model of CUDA", source.path("tests/gpu/cuda_model")),
         ("tests/gpu", "an emulated device that records calls", source.path("tests/gpu/emulated_device.cc")),
     ]

@@ -29,7 +29,7 @@ ptxas info    : Used 255 registers, used 0 barriers
 
 LOG = """[1/3] Building CXX object CMakeFiles/tenon_cuda.dir/Unity/unity_0_cxx.cxx.o
 note: not of a kernel
-[2/3] Building CUDA object CMakeFiles/tenon_cuda.dir/kernels/gpu/a.cu.o
+[2/3] Building CUDA object CMakeFiles/tenon_cuda.dir/kernels/gpu/device/a.cu.o
 """ + OUTPUT.replace("'sm_90'", "'sm_80'", 1) + """[3/3] Linking CXX shared module lib/libtenon_cuda.so
 warning of the linker
 """

@@ -1,9 +1,9 @@
 // Copies from device memory to shared memory that go on while a thread computes (cp.async). They
 // pass by the registers. For the .cu files only: what the emulator does is checked like their code.
-#ifndef TENON_KERNELS_GPU_ASYNC_COPY_H_
-#define TENON_KERNELS_GPU_ASYNC_COPY_H_
+#ifndef TENON_KERNELS_GPU_DEVICE_ASYNC_COPY_H_
+#define TENON_KERNELS_GPU_DEVICE_ASYNC_COPY_H_
 
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 
@@ -44,4 +44,4 @@ __device__ inline void WaitForCopies() {
 
 }  // namespace tenon::kernels::gpu
 
-#endif  // TENON_KERNELS_GPU_ASYNC_COPY_H_
+#endif  // TENON_KERNELS_GPU_DEVICE_ASYNC_COPY_H_

@@ -1,6 +1,6 @@
 // Products of few rows with weights in fewer bits, which are widened where they are read: as many
 // bytes come from memory as the weights have. Sums in f32. For more rows, weights as f32.
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {

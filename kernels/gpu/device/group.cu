@@ -1,6 +1,6 @@
 // fused.group: its steps are interpreted, each once for four neighbouring elements of a thread.
-#include "kernels/gpu/device_code.h"
-#include "kernels/gpu/elementwise_ops.h"
+#include "kernels/gpu/device/device_code.h"
+#include "kernels/gpu/device/elementwise_ops.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,7 +1,7 @@
 // Elementwise ops with broadcasting, casts and selections: one thread an element, the op a uniform
 // branch.
-#include "kernels/gpu/device_code.h"
-#include "kernels/gpu/elementwise_ops.h"
+#include "kernels/gpu/device/device_code.h"
+#include "kernels/gpu/device/elementwise_ops.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,6 +1,6 @@
 // Reductions, rotary embeddings, gated activations, and epilogues of products.
-#include "kernels/gpu/device_code.h"
-#include "kernels/gpu/elementwise_ops.h"
+#include "kernels/gpu/device/device_code.h"
+#include "kernels/gpu/device/elementwise_ops.h"
 
 namespace tenon::kernels::gpu {
 namespace {

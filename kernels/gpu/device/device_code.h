@@ -1,7 +1,7 @@
 // The common part of the .cu files. nvcc compiles them for the device. For tests, the host compiler
 // compiles them on top of emulator/emulator.h.
-#ifndef TENON_KERNELS_GPU_DEVICE_CODE_H_
-#define TENON_KERNELS_GPU_DEVICE_CODE_H_
+#ifndef TENON_KERNELS_GPU_DEVICE_DEVICE_CODE_H_
+#define TENON_KERNELS_GPU_DEVICE_DEVICE_CODE_H_
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
@@ -264,4 +264,4 @@ __device__ inline float Activate(ActivationKind kind, float alpha, float beta, f
 
 }  // namespace tenon::kernels::gpu
 
-#endif  // TENON_KERNELS_GPU_DEVICE_CODE_H_
+#endif  // TENON_KERNELS_GPU_DEVICE_DEVICE_CODE_H_

@@ -1,7 +1,7 @@
 // Norms and embeddings of rows that lie in whole vectors: a block keeps a row in its registers. It
 // asks for all operands before it uses one.
-#include "kernels/gpu/device_code.h"
-#include "kernels/gpu/vector_rows.h"
+#include "kernels/gpu/device/device_code.h"
+#include "kernels/gpu/device/vector_rows.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,8 +1,8 @@
 // Visible keys and scores, shared by the kernels of attention.
-#ifndef TENON_KERNELS_GPU_ATTENTION_SCORES_H_
-#define TENON_KERNELS_GPU_ATTENTION_SCORES_H_
+#ifndef TENON_KERNELS_GPU_DEVICE_ATTENTION_SCORES_H_
+#define TENON_KERNELS_GPU_DEVICE_ATTENTION_SCORES_H_
 
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 
@@ -125,4 +125,4 @@ void LaunchTiles(StreamHandle stream, const AttentionParams& p);
 
 }  // namespace tenon::kernels::gpu
 
-#endif  // TENON_KERNELS_GPU_ATTENTION_SCORES_H_
+#endif  // TENON_KERNELS_GPU_DEVICE_ATTENTION_SCORES_H_

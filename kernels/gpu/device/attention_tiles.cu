@@ -1,9 +1,9 @@
 // Attention of many rows, with a running softmax: a block has a tile of queries of one head, and
 // meets the keys tile by tile. Both products are made of operands in shared memory, a few rows by a
 // few columns in the registers of each thread. The next tile is on its way while a block computes.
-#include "kernels/gpu/async_copy.h"
-#include "kernels/gpu/attention_scores.h"
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/async_copy.h"
+#include "kernels/gpu/device/attention_scores.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,8 +1,8 @@
 // The elementwise ops on single elements.
-#ifndef TENON_KERNELS_GPU_ELEMENTWISE_OPS_H_
-#define TENON_KERNELS_GPU_ELEMENTWISE_OPS_H_
+#ifndef TENON_KERNELS_GPU_DEVICE_ELEMENTWISE_OPS_H_
+#define TENON_KERNELS_GPU_DEVICE_ELEMENTWISE_OPS_H_
 
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 
@@ -157,4 +157,4 @@ __device__ inline bool Test(ElementwiseOp op, C a, C b) {
 
 }  // namespace tenon::kernels::gpu
 
-#endif  // TENON_KERNELS_GPU_ELEMENTWISE_OPS_H_
+#endif  // TENON_KERNELS_GPU_DEVICE_ELEMENTWISE_OPS_H_

@@ -1,6 +1,6 @@
 // Kernels of rows that lie in whole vectors of 16 bytes, and fit the registers of a block.
-#ifndef TENON_KERNELS_GPU_VECTOR_ROWS_H_
-#define TENON_KERNELS_GPU_VECTOR_ROWS_H_
+#ifndef TENON_KERNELS_GPU_DEVICE_VECTOR_ROWS_H_
+#define TENON_KERNELS_GPU_DEVICE_VECTOR_ROWS_H_
 
 #include "kernels/gpu/launch.h"
 
@@ -12,4 +12,4 @@ bool LaunchVectors(StreamHandle stream, const EmbeddingParams& p);
 
 }  // namespace tenon::kernels::gpu
 
-#endif  // TENON_KERNELS_GPU_VECTOR_ROWS_H_
+#endif  // TENON_KERNELS_GPU_DEVICE_VECTOR_ROWS_H_

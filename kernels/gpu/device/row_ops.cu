@@ -1,6 +1,6 @@
 // Softmax, norms and embeddings: one block a row, reductions in registers and shared memory.
-#include "kernels/gpu/device_code.h"
-#include "kernels/gpu/vector_rows.h"
+#include "kernels/gpu/device/device_code.h"
+#include "kernels/gpu/device/vector_rows.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,9 +1,9 @@
 // The common part of Tenon's own products. A block computes a tile of the result from parts of both
 // operands in shared memory. Each thread computes four by four elements. Sums are f32.
-#ifndef TENON_KERNELS_GPU_PRODUCT_TILE_H_
-#define TENON_KERNELS_GPU_PRODUCT_TILE_H_
+#ifndef TENON_KERNELS_GPU_DEVICE_PRODUCT_TILE_H_
+#define TENON_KERNELS_GPU_DEVICE_PRODUCT_TILE_H_
 
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 
@@ -62,4 +62,4 @@ __host__ __device__ inline int64_t TilesOf(int64_t rows, int64_t columns) {
 
 }  // namespace tenon::kernels::gpu
 
-#endif  // TENON_KERNELS_GPU_PRODUCT_TILE_H_
+#endif  // TENON_KERNELS_GPU_DEVICE_PRODUCT_TILE_H_

@@ -1,7 +1,7 @@
 // What the device code was compiled for.
 #include <iterator>
 
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -2,7 +2,7 @@
 // as signed bytes: unsigned ones and their zero points are taken less 128. Zero points are taken
 // out of the sums: of (x - a)(w - b), the sums of x w, less a w, less b x, and a b for each k.
 // Sums wrap around, so their order is of no matter.
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {

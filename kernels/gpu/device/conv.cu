@@ -1,5 +1,5 @@
 // Convolutions and pooling over up to three spatial axes, in either layout.
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -2,8 +2,8 @@
 // with the sequence and not with its square. A few lanes share a key and its value, each with some
 // of the columns in its registers. They take keys in turn with the others of their block, and
 // blocks share keys where there are few rows and many keys. In the end all join what they have.
-#include "kernels/gpu/attention_scores.h"
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/attention_scores.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,5 +1,5 @@
 // Matrix products for which the library has no algorithm.
-#include "kernels/gpu/product_tile.h"
+#include "kernels/gpu/device/product_tile.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,5 +1,5 @@
 // Elements moved unchanged: strided copies, parts of concat and split, gathers, padding.
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {

@@ -1,5 +1,5 @@
 // Along an axis: running sums, and where the largest or smallest element is.
-#include "kernels/gpu/device_code.h"
+#include "kernels/gpu/device/device_code.h"
 
 namespace tenon::kernels::gpu {
 namespace {
