@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the headers that a host may include to a folder, as tenon/<path>, and the umbrella tenon/tenon.h.
 
-The headers are those of tools/docs/public_headers.txt, the generated ones of the dialects, and all that these include.
+The headers are those of tools/docs/public_headers.txt, the generated ones of dialects and calls, and all that these include.
 Their own includes get the prefix tenon/. A header that only the library needs must not be among them: INTERNAL.
 
   public_headers.py --source DIR --generated DIR [--out DIR]     without --out, prints the names
@@ -34,7 +34,8 @@ def closure(source, generated):
     """Path -> text of every public header, includes rewritten; the listed ones in order; problems."""
     folders = [source, generated]
     roots = listed(source)
-    roots += sorted(p.relative_to(generated).as_posix() for p in (generated / "ir/dialect").glob("*.h"))
+    for folder in ("ir/dialect", "executor/eager"):
+        roots += sorted(p.relative_to(generated).as_posix() for p in (generated / folder).glob("*.h"))
     found, problems, todo = {}, [], list(roots)
     while todo:
         name = todo.pop()
