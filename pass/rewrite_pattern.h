@@ -17,6 +17,8 @@
 
 namespace tenon {
 
+class ConversionPattern;
+
 // Looks at one op, and rewrites it or leaves it. A pattern is constant and thread-safe: it keeps no
 // state from one op to the next.
 class RewritePattern {
@@ -35,6 +37,9 @@ class RewritePattern {
   // answer that does not fit the changes as an error. So is a status; it must have been emitted
   // (EmitError does both).
   virtual absl::StatusOr<bool> Rewrite(Operation* op, Rewriter& rewriter) const = 0;
+
+  // This pattern as one of a dialect conversion (pass/conversion); null for all others.
+  virtual const ConversionPattern* AsConversionPattern() const { return nullptr; }
 
   const std::string& name() const { return name_; }  // for messages, counts and steps
   const std::string& root() const { return root_; }  // a name of ops; empty for all

@@ -14,15 +14,15 @@ namespace {
 
 bool IsPlainName(std::string_view name) { return name.find_first_of(".-") == name.npos; }
 
-OperandDef ResultOf(uint32_t dtypes) {
-  OperandDef result;
-  result.name = "out";
-  result.constraint.dtypes = dtypes;
-  return result;
+TypeConstraint AnyTensor() {
+  TypeConstraint types;
+  types.dtypes = *DTypesNamed("tensor");
+  return types;
 }
 
-std::string TypesText(uint32_t dtypes) {
-  const std::string words = WordsOfDTypes(dtypes);
+std::string TypesText(const TypeConstraint& types) {
+  if (!types.dialect_type.empty()) return ": !" + types.dialect_type;
+  const std::string words = WordsOfDTypes(types.dtypes);
   return words == "tensor" ? "" : ": " + words;
 }
 
@@ -43,9 +43,13 @@ absl::StatusOr<std::string> RuleTextParser::PlainName(std::string_view what) {
   return ErrorAt(at, fmt::format("'{}' has '.' or '-' (expected letters, digits and '_')", name));
 }
 
-// f16 | f32
-absl::StatusOr<uint32_t> RuleTextParser::ParseDTypes() {
-  uint32_t dtypes = 0;
+// f16 | f32   !acme.ledger
+absl::StatusOr<TypeConstraint> RuleTextParser::ParseTypes() {
+  TypeConstraint types;
+  if (Take("!")) {
+    TENON_ASSIGN_OR_RETURN(types.dialect_type, Name("the name of a type, such as acme.ledger"));
+    return types;
+  }
   do {
     const Token at = token_;
     TENON_ASSIGN_OR_RETURN(const std::string word, Name("an element type, or tensor"));
@@ -55,9 +59,9 @@ absl::StatusOr<uint32_t> RuleTextParser::ParseDTypes() {
                                      "or one such as f32)",
                                      word));
     }
-    dtypes |= *some;
+    types.dtypes |= *some;
   } while (Take("|"));
-  return dtypes;
+  return types;
 }
 
 // x: f32   bias?: float   each xs
@@ -66,9 +70,9 @@ absl::StatusOr<OperandDef> RuleTextParser::ParseDeclaredOperand() {
   if (Take("each")) operand.arity = Arity::kVariadic;
   TENON_ASSIGN_OR_RETURN(operand.name, PlainName("the name of an operand"));
   if (operand.arity == Arity::kSingle && Take("?")) operand.arity = Arity::kOptional;
-  operand.constraint.dtypes = *DTypesNamed("tensor");
+  operand.constraint = AnyTensor();
   if (Take(":")) {
-    TENON_ASSIGN_OR_RETURN(operand.constraint.dtypes, ParseDTypes());
+    TENON_ASSIGN_OR_RETURN(operand.constraint, ParseTypes());
   }
   return operand;
 }
@@ -159,11 +163,12 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
       return ErrorAt(operand_at, fmt::format("'{}' is not the first operand", operand));
     TENON_RETURN_IF_ERROR(Require(")"));
   }
-  uint32_t dtypes = *DTypesNamed("tensor");
+  OperandDef& result = def.results.emplace_back();
+  result.name = "out";
+  result.constraint = AnyTensor();
   if (Take(":")) {
-    TENON_ASSIGN_OR_RETURN(dtypes, ParseDTypes());
+    TENON_ASSIGN_OR_RETURN(result.constraint, ParseTypes());
   }
-  def.results = {ResultOf(dtypes)};
   while (token_.kind == Token::Kind::kName && TraitNamed(token_.text)) {
     def.traits |= static_cast<uint32_t>(*TraitNamed(token_.text));
     Next();
@@ -283,7 +288,7 @@ std::string DeclarationText(const OpInfo& op) {
   for (const OperandDef& operand : def.operands) {
     operands.push_back(fmt::format("{}{}{}{}", operand.arity == Arity::kVariadic ? "each " : "",
                                    operand.name, operand.arity == Arity::kOptional ? "?" : "",
-                                   TypesText(operand.constraint.dtypes)));
+                                   TypesText(operand.constraint)));
   }
   for (const AttrDef& attr : def.attrs) {
     if (attr.name == "operandSegmentSizes") continue;
@@ -301,7 +306,7 @@ std::string DeclarationText(const OpInfo& op) {
                      ShapeOf(def) == DeclaredShape::kElementwise
                          ? "elementwise"
                          : fmt::format("same_as({})", def.operands[0].name),
-                     TypesText(def.results[0].constraint.dtypes), traits,
+                     TypesText(def.results[0].constraint), traits,
                      def.summary.empty() ? "" : fmt::format(" \"{}\"", def.summary));
 }
 

@@ -169,7 +169,7 @@ class RuleTextParser {
   absl::Status ParseOpDeclaration();
   absl::StatusOr<OperandDef> ParseDeclaredOperand();
   absl::StatusOr<AttrDef> ParseDeclaredAttr();
-  absl::StatusOr<uint32_t> ParseDTypes();
+  absl::StatusOr<TypeConstraint> ParseTypes();
   absl::StatusOr<std::string> PlainName(std::string_view what);
 
   absl::Status ParsePattern();

@@ -140,9 +140,18 @@ absl::Status DeclareOpOfShape(OpDef def, DeclaredShape shape, Context& context) 
             [](const AttrDef& a, const AttrDef& b) { return a.name < b.name; });
   for (std::vector<OperandDef>* groups : {&def.operands, &def.results}) {
     for (OperandDef& group : *groups) {
-      const std::string words = WordsOfDTypes(group.constraint.dtypes);
-      group.constraint.description =
-          words == "tensor" ? "a tensor" : fmt::format("a tensor of {}", words);
+      TypeConstraint& types = group.constraint;
+      if (!types.dialect_type.empty()) {
+        if (shape == DeclaredShape::kElementwise) {
+          return Wrong(def.name, fmt::format("is elementwise, but '{}' is no tensor (expected the "
+                                             "shape of the first operand)",
+                                             group.name));
+        }
+        types.description = fmt::format("!{}", types.dialect_type);
+        continue;
+      }
+      const std::string words = WordsOfDTypes(types.dtypes);
+      types.description = words == "tensor" ? "a tensor" : fmt::format("a tensor of {}", words);
     }
   }
   def.traits |= static_cast<uint32_t>(Trait::kPure);

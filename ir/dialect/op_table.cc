@@ -14,16 +14,48 @@ std::vector<OperandDef> MakeOperands(std::span<const OperandRow> rows) {
     def.constraint.dtypes = row.dtypes;
     def.constraint.scalar_i1 = row.scalar_i1;
     def.constraint.description = row.description;
+    def.constraint.dialect_type = row.dialect_type;
+  }
+  return defs;
+}
+
+std::vector<AttrDef> MakeAttrs(std::span<const AttrRow> rows) {
+  std::vector<AttrDef> defs;
+  defs.reserve(rows.size());
+  for (const AttrRow& row : rows) {
+    AttrDef& def = defs.emplace_back();
+    def.name = row.name;
+    def.type = row.type;
+    def.required = row.required;
+    def.default_text = row.default_text;
+    def.enums.assign(row.enums.begin(), row.enums.end());
+  }
+  return defs;
+}
+
+std::vector<ParametricDef> MakeParametric(std::span<const ParametricRow> rows) {
+  std::vector<ParametricDef> defs;
+  defs.reserve(rows.size());
+  for (const ParametricRow& row : rows) {
+    ParametricDef& def = defs.emplace_back();
+    def.name = row.name;
+    def.summary = row.summary;
+    def.parameters = MakeAttrs(row.parameters);
+    if (row.verify != nullptr) def.verify = row.verify;
   }
   return defs;
 }
 
 }  // namespace
 
-Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow> rows) {
+Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow> rows,
+                    std::span<const ParametricRow> types,
+                    std::span<const ParametricRow> attributes) {
   Dialect dialect;
   dialect.name = name;
   dialect.summary = summary;
+  dialect.types = MakeParametric(types);
+  dialect.attributes = MakeParametric(attributes);
   dialect.ops.reserve(rows.size());
   for (const OpRow& row : rows) {
     OpDef& def = dialect.ops.emplace_back();
@@ -31,15 +63,7 @@ Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow
     def.summary = row.summary;
     def.operands = MakeOperands(row.operands);
     def.results = MakeOperands(row.results);
-    def.attrs.reserve(row.attrs.size());
-    for (const AttrRow& attr : row.attrs) {
-      AttrDef& attr_def = def.attrs.emplace_back();
-      attr_def.name = attr.name;
-      attr_def.type = attr.type;
-      attr_def.required = attr.required;
-      attr_def.default_text = attr.default_text;
-      attr_def.enums.assign(attr.enums.begin(), attr.enums.end());
-    }
+    def.attrs = MakeAttrs(row.attrs);
     def.regions.assign(row.regions.begin(), row.regions.end());
     for (const SuccessorRow& successor : row.successors) {
       SuccessorDef& successor_def = def.successors.emplace_back();

@@ -1,5 +1,6 @@
-// Constant data from which generated code builds the op definitions of a dialect. The rows have the
-// fields of OperandDef, AttrDef, SuccessorDef and OpDef (ir/core/context/op_info.h).
+// Constant data from which generated code builds the definitions of a dialect. The rows have the
+// fields of OperandDef, AttrDef, SuccessorDef and OpDef (ir/core/context/op_info.h), and of
+// ParametricDef (ir/core/context/context.h).
 #ifndef TENON_IR_DIALECT_OP_TABLE_H_
 #define TENON_IR_DIALECT_OP_TABLE_H_
 
@@ -16,6 +17,7 @@ struct OperandRow {
   bool any, scalar_i1;
   uint32_t dtypes;
   const char* description;
+  const char* dialect_type = "";
 };
 
 struct AttrRow {
@@ -45,8 +47,17 @@ struct OpRow {
   void (*interfaces)(InterfaceMap& interfaces);  // adds them; null: none
 };
 
+struct ParametricRow {
+  const char* name;
+  const char* summary;
+  std::span<const AttrRow> parameters;
+  absl::Status (*verify)(std::span<const Attribute> parameters);  // null: nothing more to check
+};
+
 // Copies the rows into a Dialect.
-Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow> rows);
+Dialect MakeDialect(const char* name, const char* summary, std::span<const OpRow> rows,
+                    std::span<const ParametricRow> types = {},
+                    std::span<const ParametricRow> attributes = {});
 
 }  // namespace tenon
 

@@ -9,7 +9,9 @@
 #include "frontends/cpp/tenon.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ir/core/text/parser.h"
 #include "ir/core/text/printer.h"
+#include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 
 namespace tenon {
@@ -60,6 +62,62 @@ TEST(LoadOps, MistakesNameThePlace) {
   EXPECT_EQ(Why(Json("my.scale", "ten.relu")),
             "my.json: my.yaml:4:4: op 'ten.relu' is an operation of the library (expected a new "
             "name)");
+}
+
+// A type, an attribute and an operation that takes the type.
+std::string TypesJson(const std::string& old = "", const std::string& now = "") {
+  std::string json = R"({"types": [{"type": "my.ledger", "at": "my.yaml:3:3", "summary": "L.",
+ "parameters": [{"name": "currency", "kind": "string", "required": true},
+                {"name": "limit", "kind": "i64", "required": false, "default": "9 : i64"}]}],
+"attributes": [{"attribute": "my.rate", "at": "my.yaml:5:3", "summary": "R.", "parameters": []}],
+"ops": [{
+ "op": "my.book", "at": "my.yaml:4:4", "summary": "Books.",
+ "operands": [{"name": "x", "arity": "single", "types": ["!my.ledger"]}],
+ "attrs": [], "result": ["!my.ledger"], "traits": [], "shape": "same_as_first"}]})";
+  if (!old.empty()) json.replace(json.find(old), old.size(), now);
+  return json;
+}
+
+TEST(LoadOps, DeclaresTypes) {
+  Context context;
+  RegisterAllDialects(context);
+  ASSERT_TRUE(LoadOpsFromJson(TypesJson(), "a.json", context).ok());
+  EXPECT_TRUE(LoadOpsFromJson(TypesJson("L.", "Other."), "b.json", context).ok());
+  const auto verified = [&](const std::string& type) {
+    const auto module = ParseModule(
+        context, "func.func() <{function_type = (" + type + ") -> " + type +
+                     ", sym_name = \"f\"}> ({\n^bb0(%x: " + type +
+                     "):\n  %0 = my.book(%x) {r = #my.rate} : (" + type + ") -> " + type +
+                     "\n  func.return(%0) : (" + type + ") -> ()\n}) : () -> ()\n");
+    const absl::Status status = module.ok() ? Verify(module->get()) : module.status();
+    return status.ok() ? "ok" : std::string(status.message());
+  };
+  EXPECT_EQ(verified("!my.ledger<\"EUR\">"), "ok");
+  EXPECT_THAT(verified("!my.ledger<1.5>"), HasSubstr("attribute 'currency' must be a string"));
+  EXPECT_THAT(verified("tensor<f32>"), HasSubstr("!my.ledger"));
+}
+
+TEST(LoadOps, MistakesInTypes) {
+  const auto at = [](const std::string& why) { return "my.json: my.yaml:3:3: my.ledger: " + why; };
+  EXPECT_EQ(Why(TypesJson()), "loaded");
+  EXPECT_EQ(Why(TypesJson(", \"default\": \"9 : i64\"", "")),
+            at("parameter 'limit' may be absent (expected a default)"));
+  EXPECT_EQ(Why(TypesJson("\"kind\": \"string\"", "\"kind\": \"strin\"")).substr(0, 56),
+            at("attribute 'currency' has kin").substr(0, 56));
+  EXPECT_EQ(Why(TypesJson("my.ledger\", \"at", "ten.ledger\", \"at")),
+            "my.json: my.yaml:3:3: type 'ten.ledger' is in the dialect 'ten', which files cannot "
+            "extend (expected a dialect of your own)");
+  EXPECT_EQ(Why(TypesJson("[\"!my.ledger\"]", "[\"f32\", \"!my.ledger\"]")),
+            "my.json: my.yaml:4:4: my.book: 'types' has more than the type '!my.ledger' (expected "
+            "it alone)");
+  EXPECT_EQ(Why(TypesJson("same_as_first", "elementwise")),
+            "my.json: my.yaml:4:4: op 'my.book' is elementwise, but 'x' is no tensor (expected the "
+            "shape of the first operand)");
+  Context context;
+  RegisterAllDialects(context);
+  ASSERT_TRUE(LoadOpsFromJson(TypesJson(), "a.json", context).ok());
+  EXPECT_EQ(LoadOpsFromJson(TypesJson("9 : i64", "8 : i64"), "b.json", context).code(),
+            absl::StatusCode::kAlreadyExists);
 }
 
 TEST(LoadOps, FilesMayAgree) {

@@ -93,6 +93,35 @@ class WrongYaml(unittest.TestCase):
         self.assertRegex(str(caught.exception), rf'^\S*demo\.yaml:{line}: .*{message}')
         self.assertNotIn('\n', str(caught.exception))
 
+  # As CASES, but `types:` and `attributes:` stand before the ops, from line 3 on.
+  TYPE_CASES = [
+      ('types:\n- {summary: x.}', 4, 'an entry of types has no name'),
+      ('types:\n- {type: t}', 4, 'demo.t has no summary'),
+      ('types:\n- {type: T, summary: x.}', 4, "type 'T' is malformed"),
+      ('types:\n- {type: t, summary: x., paramters: {}}', 4, "did you mean 'parameters'"),
+      ('types:\n- {type: t, summary: x.}\n- {type: t, summary: x.}', 5, "type 't' is defined again.*line 4"),
+      ('types:\n- type: t\n  summary: x.\n  parameters:\n    k: Sr', 7, "unknown kind 'Sr'.*did you mean 'Str'"),
+      ('types:\n- type: t\n  summary: x.\n  parameters:\n    k: I64?', 7, "'k' may be absent"),
+      ('types:\n- type: t\n  summary: x.\n  parameters:\n    k: Unit', 7, "'k' may be absent"),
+      ('types:\n- type: t\n  summary: x.\n  parameters:\n    a: I64 = 1\n    b: I64', 8, "'b' has no default, but 'a'"),
+      ('types:\n- type: t\n  summary: x.\n  parameters:\n    rank: I64', 7, "'rank' has a reserved name"),
+      ('types:\n- {type: t, summary: x., verify: check}', 4, "verify 'check' is malformed"),
+      ('attributes:\n- {type: t, summary: x.}', 4, "unknown key 'type' .expected one of attribute,"),
+      ('types:\n- {type: ledger, summary: x.}\nops:\n- op: a\n  summary: x.\n  operands: [x: "!demo.leger"]', 8,
+       "unknown type '!demo.leger'.*did you mean 'demo.ledger'"),
+      ('ops:\n- op: a\n  summary: x.\n  operands: [x: "!ledger"]', 6, "malformed type '!ledger' .expected '!dialect.name'"),
+      ('ops:\n- op: a\n  summary: x.\n  operands:\n  - x: !demo.t', 7, 'is the YAML tag !demo.t .expected .* in quotes'),
+      ('ops:\n- op: a\n  summary: x.\n  operands: [x: "!other.t"]\n  results: [y: Tensor]\n  traits: [Elementwise]', 8,
+       'Elementwise does not fit .expected tensors'),
+  ]
+
+  def test_types(self):
+    for text, line, message in self.TYPE_CASES:
+      with self.subTest(text=text):
+        with self.assertRaises(model.SchemaError) as caught:
+          load('dialect: demo\nsummary: Demo.\n' + text + ('' if 'ops:' in text else '\nops: []') + '\n')
+        self.assertRegex(str(caught.exception), rf'^\S*demo\.yaml:{line}: .*{message}')
+
   def test_file_level(self):
     for text, line, message in [('', 1, 'is empty'), ('dialect: demo\n', 1, "no 'ops'"), ('- a\n', 1, 'is a list'),
                                 ('dialect: other\nops: []\n', 1, 'expected other.yaml'),
@@ -200,6 +229,41 @@ class CommandLine(unittest.TestCase):
       self.assertEqual((result.returncode, result.stdout), (1, ''))
       self.assertIn('demo.yaml:4: demo.a has no summary', result.stderr)
       self.assertEqual(os.listdir(out), ['demo.yaml'])
+
+  def test_a_dialect_outside_of_the_tree(self):
+    with tempfile.TemporaryDirectory() as out:
+      result = self.run_script('--dialect', out, os.path.join(ROOT, 'tests/codegen/demo.yaml'))
+      self.assertEqual((result.returncode, result.stdout, result.stderr), (0, '', ''))
+      self.assertEqual(sorted(os.listdir(out)), ['demo_ops.cc', 'demo_ops.h'])
+      for name in os.listdir(out):
+        with open(os.path.join(out, name), encoding='utf-8') as f:
+          text = f.read()
+        self.assertNotRegex(text, r'#include "ir/')
+        self.assertIn('from demo.yaml', text)
+
+  def test_writes_types_as_json(self):
+    text = ('dialect: demo\nsummary: Demo.\ntypes:\n- {type: ledger, summary: L., parameters: {currency: Str, limit: I64 = 1}}\n'
+            'attributes:\n- {attribute: rate, summary: R.}\n'
+            'ops:\n- {op: a, summary: A., operands: [x: "!demo.ledger"], results: [y: "!demo.ledger"]}\n')
+    with tempfile.TemporaryDirectory() as out:
+      path = os.path.join(out, 'demo.yaml')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+      result = self.run_script('--ops-json', '-', path)
+      self.assertEqual((result.returncode, result.stderr), (0, ''))
+      root = json.loads(result.stdout)
+      (ledger,) = root['types']
+      self.assertEqual((ledger['type'], ledger['summary']), ('demo.ledger', 'L.'))
+      self.assertEqual(ledger['parameters'], [{'name': 'currency', 'kind': 'string', 'required': True},
+                                              {'name': 'limit', 'kind': 'i64', 'required': False, 'default': '1 : i64'}])
+      self.assertEqual([(a['attribute'], a['parameters']) for a in root['attributes']], [('demo.rate', [])])
+      self.assertEqual(root['ops'][0]['operands'], [{'name': 'x', 'arity': 'single', 'types': ['!demo.ledger']}])
+      self.assertEqual(root['ops'][0]['result'], ['!demo.ledger'])
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(text.replace('summary: R.', 'summary: R., verify: CheckRate'))
+      result = self.run_script('--ops-json', '-', path)
+      self.assertEqual(result.returncode, 1)
+      self.assertIn("demo.yaml:6: demo.rate: 'verify' has no form in JSON", result.stderr)
 
   def test_writes_ops_as_json(self):
     ops = ('- {op: a, summary: A., operands: [x: Tensor<Float>, s: "Optional<Tensor<F32|I8>>"], attrs: {k: F32 = 1.5, m: '

@@ -81,6 +81,7 @@ TEST_F(DeclaredOpsTest, DeclarationsPrintAsTheyRead) {
            "op my.b(x: float, w: f16 | f32, bias?, each more: int) {alpha: f32 = 1.5, axes: i64s = "
            "{0, 1}, axis?: i64, deep: bool = true, kind: type, mode: {\"a\", \"b\"} = \"b\", name: "
            "string} -> elementwise: i1 \"what it does\"\n",
+           "op my.l(x: !acme.ledger, y: f32) -> same_as(x): !acme.ledger\n",
            "op my.c(a: number, b: number) -> elementwise commutative same_dtype\n",
        }) {
     const auto rules = ParseRules(text, "x.drr", context_);

@@ -1,4 +1,4 @@
-# cmake --install: libraries, public headers under include/tenon, programs, and tenonConfig.cmake.
+# cmake --install: libraries, public headers under include/tenon, programs, the code generator, and tenonConfig.cmake.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -25,4 +25,8 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tenonConfig.cmake.in"
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/tenonConfig.cmake" "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/TenonDialect.cmake"
         DESTINATION "${_package_dir}")
+# The code generator, for dialects of hosts.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/codegen/" DESTINATION share/tenon/codegen
+        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)

@@ -8,6 +8,7 @@ import re
 
 import yaml
 
+import loader_types
 import nodes
 from model import (ATTR_KINDS, DTYPES, DTYPE_SETS, KINDS_WITHOUT_DEFAULT, MAX_REGIONS, MAX_SLOTS, MAX_SUCCESSORS, REPO_ROOT,
                    RESERVED_NAMES, Attr, Constraint, Dialect, Op, Operand, SchemaError, Successor, display, enumerator,
@@ -29,12 +30,15 @@ def load(paths):
       other = hashes.setdefault(op_hash(op.full_name), op.full_name)
       if other != op.full_name:
         raise SchemaError(op.mark, f"op '{op.full_name}' has the same hash as '{other}' (expected another name)")
+  loader_types.check_uses(dialects)
   return [dialects[name] for name in sorted(dialects)]
 
 
 def known_traits():
   """The names of enum Trait, from the header that declares it."""
-  with open(os.path.join(REPO_ROOT, 'ir/core/context/op_info.h'), encoding='utf-8') as f:
+  # In the tree, and where the generator is installed.
+  places = [os.path.join(REPO_ROOT, folder, 'ir/core/context/op_info.h') for folder in ('', '../include/tenon')]
+  with open(next(filter(os.path.exists, places), places[0]), encoding='utf-8') as f:
     body = re.search(r'enum class Trait[^{]*\{(.*?)\};', f.read(), re.S).group(1)
   return re.findall(r'\bk(\w+)\s*=\s*1u\s*<<', body)
 
@@ -52,7 +56,7 @@ class _Loader:
     root = nodes.compose(self.path)
     if root is None:
       raise SchemaError(nodes.StartMark(self.path), 'the file is empty (expected dialect, summary and ops)')
-    keys = nodes.pairs(root, 'the file', ['dialect', 'summary', 'ops'])
+    keys = nodes.pairs(root, 'the file', ['dialect', 'summary', 'types', 'attributes', 'ops'])
     for needed in ('dialect', 'ops'):
       if needed not in keys:
         raise SchemaError(root.start_mark, f"the file has no '{needed}' (expected dialect, summary and ops)")
@@ -70,7 +74,10 @@ class _Loader:
         raise SchemaError(op.mark, f"op '{op.name}' is defined again (expected a new name; the first is in line "
                                    f'{clash.mark.line + 1})')
       ops[op.name] = op
-    return Dialect(name, summary, list(ops.values()), self.path)
+    types = loader_types.definitions(self, keys, 'type', name)
+    attributes = loader_types.definitions(self, keys, 'attribute', name)
+    loader_types.check_classes(types + attributes)
+    return Dialect(name, summary, list(ops.values()), self.path, types, attributes)
 
   # ---- ops ------------------------------------------------------------------------------------------------------
 
@@ -149,13 +156,16 @@ class _Loader:
       return arity, Constraint(text, scalar_i1=True)
     if text == 'Tensor':
       return arity, Constraint(text, dtypes=list(DTYPES))
+    if text.startswith('!'):
+      return arity, Constraint(text, dialect_type=loader_types.type_name(text, node, place))
     match = re.fullmatch(r'Tensor<(.*)>', text)
     if not match:
       known = ['Tensor', 'Any', 'I1', 'Optional', 'Variadic']
       word = re.match(r'\w*', text).group()
       hint = nodes.suggest(word, known) if word not in known else ''
       raise SchemaError(node.start_mark, f"{place} has the unknown constraint '{text}' (expected Tensor, "
-                                         f'Tensor<dtypes>, Any, I1, or one of them in Optional<…> or Variadic<…>{hint})')
+                                         "Tensor<dtypes>, Any, I1, a type like '!dialect.name', or one of them in "
+                                         f'Optional<…> or Variadic<…>{hint})')
     chosen = set()
     for word in match.group(1).split('|'):
       word = word.strip()
@@ -371,6 +381,7 @@ class _Loader:
 
     need('Commutative', len(op.operands) >= 2, 'two operands')
     need('Elementwise', op.operands and len(op.results) == 1, 'operands and one result')
+    need('Elementwise', not any(o.constraint.dialect_type for o in op.operands + op.results), 'tensors')
     need('Idempotent', len(op.operands) == 1 and len(op.results) == 1, 'one operand and one result')
     need('ConstantLike', not op.operands and len(op.results) == 1, 'no operands and one result')
     need('View', op.operands and op.results, 'an operand and a result')

@@ -73,6 +73,7 @@ class Constraint:
   any: bool = False
   scalar_i1: bool = False
   dtypes: list = dataclasses.field(default_factory=list)  # keys of DTYPES, in their order
+  dialect_type: str = ''      # only this type, without '!': 'acme.ledger'
 
   @property
   def description(self):
@@ -80,6 +81,8 @@ class Constraint:
       return 'any type'
     if self.scalar_i1:
       return 'i1'
+    if self.dialect_type:
+      return '!' + self.dialect_type
     if len(self.dtypes) == len(DTYPES):
       return 'a tensor'
     names = [DTYPES[d] for d in self.dtypes]
@@ -178,11 +181,44 @@ class Op:
 
 
 @dataclasses.dataclass
+class Parametric:
+  """A type or an attribute that a dialect defines."""
+  dialect: str
+  what: str                   # 'type' or 'attribute'
+  name: str                   # without the dialect
+  summary: str
+  parameters: list            # of Attr, in the order of the text
+  verify: str                 # C++ name of the check; '' if there is none
+  details: str
+  mark: object = None
+
+  @property
+  def full_name(self):
+    return f'{self.dialect}.{self.name}'
+
+  @property
+  def camel(self):
+    return camel(self.name)
+
+  @property
+  def class_name(self):
+    return self.camel + ('Type' if self.what == 'type' else 'Attr')
+
+  @property
+  def text(self):
+    """How IR text writes it: !acme.ledger<currency, limit>."""
+    parameters = ', '.join(p.name for p in self.parameters)
+    return ('!' if self.what == 'type' else '#') + self.full_name + (f'<{parameters}>' if parameters else '')
+
+
+@dataclasses.dataclass
 class Dialect:
   name: str
   summary: str
   ops: list
   path: str
+  types: list = dataclasses.field(default_factory=list)       # of Parametric
+  attributes: list = dataclasses.field(default_factory=list)  # of Parametric
 
   @property
   def camel(self):

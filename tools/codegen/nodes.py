@@ -36,6 +36,8 @@ def compose(path):
 def text(node, what):
   if not isinstance(node, yaml.ScalarNode):
     raise SchemaError(node.start_mark, f'{what} is a {_kind(node)} (expected text)')
+  if node.tag.startswith('!') and not node.value:
+    raise SchemaError(node.start_mark, f"{what} is the YAML tag {node.tag} (expected '{node.tag}' in quotes)")
   return node.value
 
 

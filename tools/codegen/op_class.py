@@ -7,7 +7,7 @@ import cpp
 import model
 
 # Kind -> (field of Attrs, what an accessor returns, how it reads a slot). `{a}` is the slot's attribute.
-_KINDS = {
+KINDS = {
     'Any': ('Attribute', 'Attribute', '{a}'),
     'Elements': ('Attribute', 'Attribute', '{a}'),
     'Unit': ('bool', 'bool', 'static_cast<bool>({a})'),
@@ -33,7 +33,7 @@ def is_std_optional(attr):
 
 
 def field_type(attr):
-  base = _KINDS[attr.kind][0]
+  base = KINDS[attr.kind][0]
   return f'std::optional<{base}>' if is_std_optional(attr) else base
 
 
@@ -65,7 +65,7 @@ def _float_text(value, kind):
   return cpp.decimal(value, kind)
 
 
-def _initializer(attr):
+def initializer(attr):
   if not attr.has_default:
     return '{}'
   value = attr.default
@@ -115,13 +115,13 @@ def _equals_default(attr):
   if attr.kind == 'Bool':
     return field if attr.default else '!' + field
   if attr.kind in ('I64', 'Type'):
-    return f'{field} == {_initializer(attr)[3:]}'
+    return f'{field} == {initializer(attr)[3:]}'
   if attr.kind in ('Str', 'Enum'):
     return f'{field}.empty()' if attr.default == '' else f'{field} == {cpp.string(attr.default)}'
   return f'{field}.empty()' if not attr.default else ''
 
 
-def _make(attr, value, context='builder.context()'):
+def make(attr, value, context='builder.context()'):
   return {
       'Bool': f'Attribute::Bool({context}, {value})',
       'I64': f'Attribute::I64({context}, {value})',
@@ -146,11 +146,11 @@ def _slot_value(attr, slot):
   if attr.kind in ('Any', 'Elements'):
     return field
   if is_std_optional(attr):
-    return f'{field} ? {_make(attr, "*" + field)} : Attribute()'
+    return f'{field} ? {make(attr, "*" + field)} : Attribute()'
   if attr.optional:  # Unit and TypeAttr
-    return f'{field} ? {_make(attr, field)} : Attribute()'
+    return f'{field} ? {make(attr, field)} : Attribute()'
   condition = _equals_default(attr)
-  return f'{condition} ? info.default_value({slot}) : {_make(attr, field)}' if condition else _make(attr, field)
+  return f'{condition} ? info.default_value({slot}) : {make(attr, field)}' if condition else make(attr, field)
 
 
 def _missing_checks(op):
@@ -243,15 +243,15 @@ def _read_into_struct(op, attr):
   slot = _slot(op, attr)
   copies = {'std::string_view': 'std::string({})', 'std::span<const int64_t>': '{{{0}.begin(), {0}.end()}}',
             'std::span<const DimExpr>': '{{{0}.begin(), {0}.end()}}'}
-  read = _KINDS[attr.kind][2].format(a='slot')
+  read = KINDS[attr.kind][2].format(a='slot')
   guard = f'const Attribute slot = op_->slot({slot})'
   if attr.kind in ('Any', 'Elements', 'Unit'):
     return [f'  attrs.{attr.cpp} = {read.replace("slot", f"op_->slot({slot})")};']
-  returned = _KINDS[attr.kind][1]
+  returned = KINDS[attr.kind][1]
   if returned in copies:
     if 'span' in returned:
       name = 'values'
-      field_base = _KINDS[attr.kind][0]
+      field_base = KINDS[attr.kind][0]
       return [f'  if ({guard}) {{', f'    const auto {name} = {read};',
               f'    attrs.{attr.cpp} = {field_base}({name}.begin(), {name}.end());', '  }']
     read = f'std::string({read})'
@@ -266,7 +266,7 @@ def _slot(op, attr):
 
 
 def _attr_accessor(op, attr):
-  _, returned, read = _KINDS[attr.kind]
+  _, returned, read = KINDS[attr.kind]
   slot = f'op_->slot({_slot(op, attr)})'
   name = attr.cpp
   if is_std_optional(attr):
@@ -283,12 +283,12 @@ _SETTER_TYPES = {'std::string': 'std::string_view', 'std::vector<int64_t>': 'std
 
 
 def _attr_setter(op, attr):
-  base = _SETTER_TYPES.get(_KINDS[attr.kind][0], _KINDS[attr.kind][0])
+  base = _SETTER_TYPES.get(KINDS[attr.kind][0], KINDS[attr.kind][0])
   name, slot, context = attr.cpp, _slot(op, attr), 'op_->context()'
   if is_std_optional(attr):
     return [f'  void set_{name}(std::optional<{base}> value) const {{',
-            f'    op_->set_slot({slot}, value ? {_make(attr, "*value", context)} : Attribute());', '  }']
-  value = _make(attr, 'value', context)
+            f'    op_->set_slot({slot}, value ? {make(attr, "*value", context)} : Attribute());', '  }']
+  value = make(attr, 'value', context)
   if attr.optional and attr.kind in ('Unit', 'TypeAttr'):
     value = f'value ? {value} : Attribute()'
   return [f'  void set_{name}({base} value) const {{ op_->set_slot({slot}, {value}); }}']
@@ -335,7 +335,7 @@ def declaration(op):
   lines = []
   if op.attrs:
     lines.append(f'struct {cls}Attrs {{')
-    lines += [f'  {field_type(a)} {a.cpp}{_initializer(a)};' for a in op.attrs]
+    lines += [f'  {field_type(a)} {a.cpp}{initializer(a)};' for a in op.attrs]
     lines.append('};\n')
   lines += [f'// {op.summary}', f'class {cls} : public OpHandle {{', ' public:', '  using OpHandle::OpHandle;',
             f'  static constexpr std::string_view kName = {cpp.string(op.full_name)};',

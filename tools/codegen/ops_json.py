@@ -1,4 +1,4 @@
-"""Operations as JSON, for programs that get them from a file at run time (`ir-opt --load-ops`).
+"""Operations, types and attributes as JSON, for programs that get them from a file at run time (`ir-opt --load-ops`).
 
 Only what a file can say: one result, the shapes Elementwise and SameAsFirst, no regions, no C++ functions.
 """
@@ -22,11 +22,27 @@ _SETS = {'tensor': list(model.DTYPES), **{name.lower(): dtypes for name, dtypes 
 def text(dialects, sources):
   """The JSON text. `sources` names the files of the dialects, by name of the dialect."""
   ops = [_op(op, sources[dialect.name]) for dialect in dialects for op in dialect.ops]
-  return json.dumps({'ops': ops}, indent=1) + '\n'
+  result = {}
+  for key in ('types', 'attributes'):
+    defined = [_parametric(one, sources[dialect.name]) for dialect in dialects for one in getattr(dialect, key)]
+    if defined:
+      result[key] = defined
+  return json.dumps({**result, 'ops': ops}, indent=1) + '\n'
 
 
 def _wrong(mark, op, what):
   raise model.SchemaError(mark, f'{op.full_name}: {what}')
+
+
+def _parametric(one, source):
+  if one.verify:
+    _wrong(one.mark, one, f"'verify' has no form in JSON (expected no check)")
+  return {
+      one.what: one.full_name,
+      'at': f'{source}:{one.mark.line + 1}:{one.mark.column + 1}',
+      'summary': one.summary,
+      'parameters': [_attr(one, p) for p in one.parameters],
+  }
 
 
 def _op(op, source):
@@ -51,8 +67,10 @@ def _op(op, source):
 
 
 def _operand(op, operand):
+  if operand.constraint.dialect_type:
+    return {'name': operand.name, 'arity': operand.arity.lower(), 'types': ['!' + operand.constraint.dialect_type]}
   if not operand.constraint.dtypes:
-    _wrong(operand.mark, op, f"'{operand.name}' has no form in JSON (expected Tensor or Tensor<dtypes>)")
+    _wrong(operand.mark, op, f"'{operand.name}' has no form in JSON (expected Tensor, Tensor<dtypes> or '!dialect.name')")
   dtypes = operand.constraint.dtypes
   types = [word for word, members in _SETS.items() if sorted(members) == sorted(dtypes)]
   return {'name': operand.name, 'arity': operand.arity.lower(), 'types': types or [model.DTYPES[d] for d in dtypes]}

@@ -75,6 +75,8 @@ def type_words(operand):
     words = 'any value'
   elif c.scalar_i1:
     words = 'a value of type `i1`'
+  elif c.dialect_type:
+    words = f'a value of type `!{c.dialect_type}`'
   elif len(c.dtypes) == len(model.DTYPES):
     words = 'tensor'
   else:
@@ -257,6 +259,22 @@ def dialect_page(dialect, data):
   lines += md.table(['op', 'what it does'], [(f'[`{op.full_name}`](#{anchor(op)})', formula(md.sentence(op.summary))) for op in ops])
   for op in ops:
     lines += op_lines(op, data)
+  for title, defined in (('Types', dialect.types), ('Attributes', dialect.attributes)):
+    lines += parametric_lines(title, defined)
+  return lines
+
+
+def parametric_lines(title, defined):
+  """The types or attributes that a dialect defines."""
+  lines = [f'## {title}', ''] if defined else []
+  for one in sorted(defined, key=lambda d: d.name):
+    lines += [f'### {one.text[0]}{one.full_name}', '', formula(md.sentence(one.summary)), '']
+    lines += [one.details, ''] if one.details else []
+    lines += md.fence('text', one.text)
+    if one.parameters:
+      lines += md.table(['parameter', 'kind', 'default'], [
+          (f'`{p.name}`', KINDS[p.kind][0] if not p.enums else ' or '.join(f'`"{e}"`' for e in p.enums), default_text(p))
+          for p in one.parameters])
   return lines
 
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "fmt/ranges.h"
 #include "ir/base/check.h"
 #include "ir/base/suggest.h"
+#include "ir/core/context/declared_ops.h"
 #include "ir/dialect/declared_op.h"
 #include "nlohmann/json.hpp"
 #include "transforms/rules/rule_cache.h"
@@ -66,7 +68,16 @@ class OpsReader {
   OpsReader(const std::string& name, Context& context) : name_(name), context_(context) {}
 
   absl::Status Read(const Json& root) {
-    TENON_RETURN_IF_ERROR(Keys(root, "the file", {"ops"}));
+    TENON_RETURN_IF_ERROR(Keys(root, "the file", {"types", "attributes", "ops"}));
+    // Before the ops, whose operands take the types.
+    for (const auto& [list, what, declare] :
+         {std::tuple("types", "type", &DeclareType),
+          std::tuple("attributes", "attribute", &DeclareAttribute)}) {
+      if (!root.contains(list)) continue;
+      TENON_ASSIGN_OR_RETURN(const Json* defs, Array(root, list));
+      for (const Json& def : *defs) TENON_RETURN_IF_ERROR(ReadParametric(def, what, declare));
+    }
+    where_.clear();
     TENON_ASSIGN_OR_RETURN(const Json* ops, Array(root, "ops"));
     for (const Json& op : *ops) TENON_RETURN_IF_ERROR(ReadOp(op));
     return absl::OkStatus();
@@ -110,17 +121,25 @@ class OpsReader {
     }
     return texts;
   }
-  absl::StatusOr<uint32_t> Types(const Json& object, const char* key) const {
+  // Element types of tensors, or one type of a dialect.
+  absl::StatusOr<TypeConstraint> Types(const Json& object, const char* key) const {
     TENON_ASSIGN_OR_RETURN(const std::vector<std::string> words, Texts(object, key));
-    uint32_t dtypes = 0;
+    TypeConstraint types;
+    uint32_t& dtypes = types.dtypes;
     for (const std::string& word : words) {
+      if (word.starts_with('!')) {
+        types.dialect_type = word.substr(1);
+        if (words.size() == 1 && !types.dialect_type.empty()) return types;
+        return Wrong(
+            fmt::format("'{}' has more than the type '{}' (expected it alone)", key, word));
+      }
       const std::optional<uint32_t> some = DTypesNamed(word);
       if (!some)
         return Wrong(fmt::format("'{}' is no element type (expected such as f32 or float)", word));
       dtypes |= *some;
     }
     if (dtypes == 0) return Wrong(fmt::format("'{}' is empty (expected element types)", key));
-    return dtypes;
+    return types;
   }
 
   absl::StatusOr<OperandDef> ReadOperand(const Json& json) const {
@@ -136,7 +155,7 @@ class OpsReader {
     operand.arity = arity == "single"     ? Arity::kSingle
                     : arity == "optional" ? Arity::kOptional
                                           : Arity::kVariadic;
-    TENON_ASSIGN_OR_RETURN(operand.constraint.dtypes, Types(json, "types"));
+    TENON_ASSIGN_OR_RETURN(operand.constraint, Types(json, "types"));
     return operand;
   }
 
@@ -167,6 +186,30 @@ class OpsReader {
     return attr;
   }
 
+  // A type or an attribute: `what`.
+  absl::Status ReadParametric(const Json& json, const char* what,
+                              absl::Status (*declare)(ParametricDef, Context&)) {
+    where_.clear();
+    TENON_RETURN_IF_ERROR(
+        Keys(json, fmt::format("an item of '{}s'", what), {what, "at", "summary", "parameters"}));
+    ParametricDef def;
+    TENON_ASSIGN_OR_RETURN(def.name, Text(json, what));
+    TENON_ASSIGN_OR_RETURN(const std::string at, Text(json, "at"));
+    where_ = fmt::format("{}: {}: ", at, def.name);
+    TENON_ASSIGN_OR_RETURN(def.summary, Text(json, "summary"));
+    TENON_ASSIGN_OR_RETURN(const Json* parameters, Array(json, "parameters"));
+    for (const Json& parameter : *parameters) {
+      TENON_ASSIGN_OR_RETURN(def.parameters.emplace_back(), ReadAttr(parameter));
+      const AttrDef& read = def.parameters.back();
+      if (read.required == read.default_text.empty()) continue;
+      return Wrong(fmt::format("parameter '{}' may be absent (expected a default)", read.name));
+    }
+    const absl::Status status = declare(std::move(def), context_);
+    if (status.ok()) return status;
+    return absl::Status(status.code(),
+                        fmt::format("{}: {}: {}", name_, at, std::string(status.message())));
+  }
+
   absl::Status ReadOp(const Json& json) {
     where_.clear();
     TENON_RETURN_IF_ERROR(
@@ -187,7 +230,7 @@ class OpsReader {
     }
     OperandDef& result = def.results.emplace_back();
     result.name = "out";
-    TENON_ASSIGN_OR_RETURN(result.constraint.dtypes, Types(json, "result"));
+    TENON_ASSIGN_OR_RETURN(result.constraint, Types(json, "result"));
     TENON_ASSIGN_OR_RETURN(const std::vector<std::string> traits, Texts(json, "traits"));
     for (const std::string& word : traits) {
       const std::optional<Trait> trait = TraitNamed(word);

@@ -1,4 +1,5 @@
-// Operations that files declare while a Context is in use, beside those of registered dialects.
+// Operations, types and attributes that files declare while a Context is in use, beside those of
+// registered dialects.
 #ifndef TENON_IR_CORE_CONTEXT_DECLARED_OPS_H_
 #define TENON_IR_CORE_CONTEXT_DECLARED_OPS_H_
 
@@ -15,6 +16,11 @@ namespace tenon {
 // another definition, or if the Context has made an unregistered op of this name. InvalidArgument
 // as for RegisterDialect. On error nothing is added.
 absl::Status DeclareOp(OpDef def, Context& context);
+
+// Adds a type, or an attribute, under the same rules. AlreadyExists also if another definition has
+// the name. InvalidArgument for a wrong name or parameter.
+absl::Status DeclareType(ParametricDef def, Context& context);
+absl::Status DeclareAttribute(ParametricDef def, Context& context);
 
 // True for an op that DeclareOp has added.
 bool IsDeclared(const OpInfo& op);

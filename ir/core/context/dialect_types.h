@@ -2,6 +2,7 @@
 #ifndef TENON_IR_CORE_CONTEXT_DIALECT_TYPES_H_
 #define TENON_IR_CORE_CONTEXT_DIALECT_TYPES_H_
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,32 @@ std::string_view DialectNameOf(Attribute value);
 // the Context.
 std::span<const Attribute> ParametersOf(Type value);
 std::span<const Attribute> ParametersOf(Attribute value);
+
+// A class of a type or an attribute that tools/codegen makes from `types:` or `attributes:`, such
+// as acme::LedgerType.
+template <typename T>
+concept DialectTypeClass = std::derived_from<T, Type>;
+template <typename T>
+concept DialectAttributeClass = std::derived_from<T, Attribute>;
+
+// True if `value` is not null and of the class T, with any parameters.
+template <DialectTypeClass T>
+bool Isa(Type value) {
+  return DialectNameOf(value) == T::kName;
+}
+template <DialectAttributeClass T>
+bool Isa(Attribute value) {
+  return DialectNameOf(value) == T::kName;
+}
+// The value as class T; a null one if it is of another class, or null.
+template <DialectTypeClass T>
+T DynCast(Type value) {
+  return Isa<T>(value) ? T(value) : T();
+}
+template <DialectAttributeClass T>
+T DynCast(Attribute value) {
+  return Isa<T>(value) ? T(value) : T();
+}
 
 }  // namespace tenon
 
