@@ -125,6 +125,12 @@ struct PassOption {
   bool required = false;                  // the option must be given; the default is not used
 };
 
+// A counter of a pass, as --pass-statistics shows it.
+struct PassStatistic {
+  std::string name;  // as for Statistics::Add; "*" for names that depend on the program
+  std::string help;  // what it counts, in a few words
+};
+
 // Values of the options of a pass, checked against their declarations; defaults are filled in. A
 // Get function that is asked for an option of another name or type returns 0, false or an empty
 // value. It remembers that name, and the pipeline that creates the pass is refused.
@@ -157,11 +163,13 @@ enum class PassSteps : uint8_t {
 
 // A pass as the registry knows it.
 struct PassInfo {
-  std::string name;                   // in pipeline text, such as "constant-fold"
-  std::string summary;                // one line
-  std::string anchor;                 // the op it runs on: "func.func" or "builtin.module"
-  bool on_any_op = false;             // it may also stand in any(...), on any isolated op
-  std::vector<PassOption> options;    // all options that pipeline text can give
+  std::string name;                 // in pipeline text, such as "constant-fold"
+  std::string summary;              // one line
+  std::string anchor;               // the op it runs on: "func.func" or "builtin.module"
+  bool on_any_op = false;           // it may also stand in any(...), on any isolated op
+  std::vector<PassOption> options;  // all options that pipeline text can give
+  // All counters of the pass, for people who look it up. Nothing else depends on them.
+  std::vector<PassStatistic> statistics = {};
   bool explains = false;              // whether --explain=NAME makes the pass report its decisions
   PassSteps steps = PassSteps::kOne;  // how its changes count
   // Its operations go through it one after another, also where there are several threads. For

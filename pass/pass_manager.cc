@@ -116,10 +116,12 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
     return absl::InvalidArgumentError(
         fmt::format("a pipeline runs on {}, not on {}", kModuleAnchor, module->name()));
   }
-  const bool prints = options.timing || options.statistics || options.print_before_all ||
-                      options.print_after_all || options.print_after_change ||
-                      options.print_after_failure || !options.print_before.empty() ||
-                      !options.print_after.empty();
+  const bool dumps = options.print_before_all || options.print_after_all ||
+                     options.print_after_change || options.print_after_failure ||
+                     options.print_diff || !options.print_before.empty() ||
+                     !options.print_after.empty();
+  const bool prints = (options.timing && options.on_times == nullptr) || options.statistics ||
+                      (dumps && options.print_tree_dir.empty());
   if (prints && options.sink == nullptr) {
     return absl::InvalidArgumentError(
         "PassManagerOptions asks for reports or IR to be printed, but its sink is not set");
@@ -127,6 +129,7 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
   TENON_RETURN_IF_ERROR(CheckAnchors(impl_->pipeline, module->context()));
   TENON_RETURN_IF_ERROR(CheckOrder(*module));
   ResetReports(impl_->pipeline);
+  NumberItems(impl_->pipeline, "");
   Statistics* const outer_statistics = context.statistics;
   PassRunner runner(*impl_->registry, context, options);
   double total = 0;
@@ -135,12 +138,19 @@ absl::StatusOr<PassResult> PassManager::Run(Operation* module, PassContext& cont
     return impl_->RunItems(module, runner);
   }();
   context.statistics = outer_statistics;
-  if (options.timing && options.timing_json) {
-    options.sink(TimingJson(impl_->pipeline, total));
-  } else if (options.timing) {
-    options.sink(TimingReport(impl_->pipeline, total));
+  if (options.timing) {
+    const PassTimes times = TimesOf(impl_->pipeline, total);
+    if (options.on_times != nullptr) {
+      options.on_times(times);
+    } else {
+      options.sink(options.timing_json ? TimingJson(times) : TimingReport(times));
+    }
   }
-  if (options.statistics) options.sink(StatisticsReport(impl_->pipeline));
+  if (options.statistics && options.statistics_json) {
+    options.sink(StatisticsJson(impl_->pipeline, context.rule_counts));
+  } else if (options.statistics) {
+    options.sink(StatisticsReport(impl_->pipeline));
+  }
   return result;
 }
 

@@ -13,6 +13,8 @@
 
 namespace tenon {
 
+struct PassTimes;
+
 // One run of a pass on one op, for PassManagerOptions::check. All pointers are valid during the
 // call.
 struct PassRun {
@@ -35,8 +37,8 @@ struct PassManagerOptions {
   // Threads that share out the operations of a nested pipeline, such as the functions of a module;
   // 0: one for each core. The result, and everything that is told, is the same for any number.
   // After an error, functions behind the one that failed may be changed. One thread does all if
-  // `check` is set, or PassContext::allow_rewrite, observer or rule_log, or for
-  // PassInfo::one_at_a_time.
+  // `check`, `before_pass` or `print_module_scope` is set, or PassContext::allow_rewrite, observer
+  // or rule_log, or for PassInfo::one_at_a_time.
   int threads = 1;
   // Called after every pass that reports a change. An error ends the run. May be empty.
   std::function<absl::Status(const PassRun& run)> check;
@@ -44,7 +46,11 @@ struct PassManagerOptions {
   bool timing = false;
   // Prints the timing report as JSON instead of a table.
   bool timing_json = false;
+  // Receives the times (pass_times.h) at the end of the run, in place of the report. May be empty.
+  std::function<void(const PassTimes& times)> on_times;
   bool statistics = false;  // reports the counters of each pass to `sink`
+  // Prints the counters, and PassContext::rule_counts, as JSON instead of a table.
+  bool statistics_json = false;
   // When the IR is printed to `sink`.
   bool print_before_all = false,          // before every pass
       print_after_all = false,            // after every pass
@@ -53,6 +59,20 @@ struct PassManagerOptions {
   std::vector<std::string> print_before,  // before the passes with these names
       print_after;                        // after the passes with these names
   PrintOptions print;                     // how it is printed
+  // What is printed after passes is the difference to before, in unified format, of passes that
+  // change the text. Without one of the options print_after…, that of every pass.
+  bool print_diff = false;
+  // Prints the module around the op of the pass, too. One thread does all then.
+  bool print_module_scope = false;
+  // Prints to files of this folder instead of `sink`: `func_func_main/1_0_cse.mlir` is the IR after
+  // pass 0 of the pipeline that is entry 1. What is printed before a pass ends in `.before.mlir`,
+  // after one that failed in `.failed.mlir`, a difference in `.diff`. A file that is there gets a
+  // neighbor `1_0_cse_2.mlir`. InvalidArgument for a file that cannot be written.
+  std::string print_tree_dir;
+  // Called before each pass. `pipeline` has only this pass; run on `module`, with what the module
+  // says about its properties, it does the same again. An error ends the run. One thread does all.
+  // May be empty.
+  std::function<absl::Status(const std::string& pipeline, Operation* module)> before_pass;
   // Receives all text. Run returns InvalidArgument if a report or print has no sink.
   std::function<void(std::string_view)> sink;
 };

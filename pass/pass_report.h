@@ -4,17 +4,19 @@
 
 #include <string>
 
+#include "pass/pass_times.h"
 #include "pass/pipeline.h"
 
 namespace tenon {
 
-// Returns a table of wall time per pass, nested like the pipeline. `total` is the time of the whole
-// run in seconds.
-std::string TimingReport(const PassPipeline& pipeline, double total);
-// Returns the same as JSON: {"name", "seconds", "children": […]}.
-std::string TimingJson(const PassPipeline& pipeline, double total);
+// Returns the times of the last run. `total` is that of the whole run in seconds.
+PassTimes TimesOf(const PassPipeline& pipeline, double total);
 // Returns the counters of each pass that counted something.
 std::string StatisticsReport(const PassPipeline& pipeline);
+// Returns the same as JSON: {"passes": [{"name", "number", "statistics": {…}}, …]}. `number` is
+// PipelineItem::number. With `rule_counts`, "rules" has them.
+std::string StatisticsJson(const PassPipeline& pipeline,
+                           const std::map<std::string, int64_t, std::less<>>* rule_counts);
 
 }  // namespace tenon
 

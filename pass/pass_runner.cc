@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "ir/base/shown_text.h"
+#include "ir/base/check.h"
+#include "ir/base/text_diff.h"
 #include "ir/core/block.h"
 #include "ir/core/clone.h"
-#include "ir/core/verify/symbol_table.h"
 #include "ir/core/verify/verifier.h"
+#include "pass/ir_dump.h"
 #include "pass/ir_fingerprint.h"
 #include "pass/module_properties.h"
 #include "pass/rewrite_step.h"
@@ -19,10 +20,6 @@ namespace {
 
 // Pipelines that passes of pipelines run.
 constexpr int kMostDepth = 16;
-
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool IsAnyTarget(const Operation& op) {
   return op.num_regions() > 0 && op.Has(Trait::kIsolatedFromAbove);
@@ -85,12 +82,6 @@ uint32_t PropertiesAfter(const PipelineItem& item, uint32_t properties) {
   return properties;
 }
 
-std::string DescribeTarget(const Operation& op) {
-  const std::string_view symbol = SymbolName(op);
-  return symbol.empty() ? fmt::format("'{}' operation", op.name())
-                        : fmt::format("'{}' operation: @{}", op.name(), ShownName(symbol));
-}
-
 PassRunner::Outcome PassRunner::RunItem(PipelineItem& item, Operation* op, const Place& place) {
   known_op_ = nullptr;
   return RunKnown(item, op, place);
@@ -125,8 +116,9 @@ PassRunner::Outcome PassRunner::RunKnown(PipelineItem& item, Operation* op, cons
 
 // What tells about steps one after another, and what sees one op at a time, needs one thread.
 bool PassRunner::MayShareOut(const PassPipeline& pipeline) const {
-  return options_.threads != 1 && !options_.check && !context_.allow_rewrite &&
-         context_.observer == nullptr && context_.rule_log == nullptr && !HasSerialPass(pipeline);
+  return options_.threads != 1 && !options_.check && !options_.before_pass &&
+         !options_.print_module_scope && !context_.allow_rewrite && context_.observer == nullptr &&
+         context_.rule_log == nullptr && !HasSerialPass(pipeline);
 }
 
 PassRunner::Outcome PassRunner::RunNest(PipelineItem& item, Operation* op, const Place& place) {
@@ -166,8 +158,7 @@ PassRunner::Outcome PassRunner::RunNest(PipelineItem& item, Operation* op, const
     if (status.ok()) continue;
     const std::vector<PipelineItem>& items = item.nested->items;
     const std::string name = items.size() == 1 ? items.front().info->name : ShortPipelineText(item);
-    if (options_.print_after_failure) Dump("After", name + " Failed", *run.op);
-    all.status = Located(name, *run.op, Invalid(status));
+    all.status = Failed(name, item.number, *run.op, Invalid(status));
     return all;
   }
   return all;
@@ -175,7 +166,9 @@ PassRunner::Outcome PassRunner::RunNest(PipelineItem& item, Operation* op, const
 
 PassRunner::Outcome PassRunner::RunPass(PipelineItem& item, Operation* op, const Place& place) {
   const std::string& name = item.info->name;
-  if (options_.print_before_all || Contains(options_.print_before, name)) Dump("Before", name, *op);
+  Outcome outcome;
+  outcome.status = TellBefore(item, op, place);
+  if (!outcome.status.ok()) return outcome;
   const bool is_step = item.info->steps == PassSteps::kOne && item.info->establishes == 0;
   const RewriteStep step{.kind = RewriteStep::Kind::kPass, .name = name, .op = op};
   RewriteObserver* const observer = context_.observer;
@@ -187,14 +180,18 @@ PassRunner::Outcome PassRunner::RunPass(PipelineItem& item, Operation* op, const
   OwnedOp copy;
   if (options_.check) copy = OwnedOp(Clone(*op));
   std::string text;
-  if (options_.print_after_change) text = TextOf(*op);
+  const bool diffs = DumpsDiff(options_, name);
+  if (diffs) {
+    text = DumpText(options_, *op);
+  } else if (options_.print_after_change) {
+    text = TextOf(*op);
+  }
   if (options_.check_unchanged && known_op_ != op) known_fingerprint_ = IrFingerprint(*op);
   const uint64_t fingerprint = known_fingerprint_;
   absl::StatusOr<PassResult> result = CallPass(item, op, place);
   if (is_step) EndStep(context_);
   if (observer != nullptr) observer->PassEnds(op, result.ok() && result->changed);
 
-  Outcome outcome;
   known_op_ = nullptr;
   outcome.status = result.status();
   if (result.ok()) {
@@ -210,14 +207,52 @@ PassRunner::Outcome PassRunner::RunPass(PipelineItem& item, Operation* op, const
     }
   }
   if (!outcome.status.ok()) {
-    if (options_.print_after_failure) Dump("After", name + " Failed", *op);
-    outcome.status = Located(name, *op, outcome.status);
-    return outcome;
+    outcome.status = Failed(name, item.number, *op, outcome.status);
+  } else if (diffs && outcome.changed) {
+    const std::string diff =
+        UnifiedDiff(text, DumpText(options_, *op), "before " + name, "after " + name);
+    if (!diff.empty())
+      outcome.status = Dump(options_, DumpKind::kDiff, name, item.number, *op, diff);
+  } else if (DumpsAfter(options_, name,
+                        outcome.changed && options_.print_after_change && TextOf(*op) != text)) {
+    outcome.status =
+        Dump(options_, DumpKind::kAfter, name, item.number, *op, DumpText(options_, *op));
   }
-  const bool print = options_.print_after_all || Contains(options_.print_after, name) ||
-                     (options_.print_after_change && outcome.changed && TextOf(*op) != text);
-  if (print) Dump("After", name, *op);
   return outcome;
+}
+
+absl::Status PassRunner::Failed(const std::string& name, std::string_view number,
+                                const Operation& op, const absl::Status& status) const {
+  if (options_.print_after_failure) {
+    const absl::Status dumped =
+        Dump(options_, DumpKind::kFailed, name, number, op, DumpText(options_, op));
+    if (!dumped.ok()) return dumped;
+  }
+  return Located(name, op, status);
+}
+
+absl::Status PassRunner::TellBefore(const PipelineItem& item, Operation* op, const Place& place) {
+  if (DumpsBefore(options_, item.info->name)) {
+    TENON_RETURN_IF_ERROR(Dump(options_, DumpKind::kBefore, item.info->name, item.number, *op,
+                               DumpText(options_, *op)));
+  }
+  if (options_.before_pass == nullptr) return absl::OkStatus();
+  std::string pipeline = PipelineText(item);
+  Operation* module = op;
+  if (op->name() != kModuleAnchor) {
+    pipeline = fmt::format("{}({})", op->name() == "func.func" ? op->name() : kAnyAnchor, pipeline);
+    while (module->parent_op() != nullptr) module = module->parent_op();
+  } else {
+    for (; module->parent_op() != nullptr; module = module->parent_op())
+      pipeline = fmt::format("{}({})", kModuleAnchor, pipeline);
+  }
+  // What passes in front of this one in a nested pipeline have established is not written yet.
+  TENON_ASSIGN_OR_RETURN(const uint32_t written, GetModuleProperties(*module, &registry_));
+  SetModuleProperties(*module, place.properties, &registry_);
+  const absl::Status status =
+      options_.before_pass(fmt::format("{}({})", kModuleAnchor, pipeline), module);
+  SetModuleProperties(*module, written, &registry_);
+  return status;
 }
 
 absl::StatusOr<PassResult> PassRunner::CallPass(PipelineItem& item, Operation* op,
@@ -281,6 +316,7 @@ absl::StatusOr<PassResult> PassRunner::RunPipeline(std::string_view text, Operat
   PassPipeline pipeline;
   pipeline.anchor = named ? std::string(op->name()) : std::string(kAnyAnchor);
   TENON_RETURN_IF_ERROR(AppendPipelineText(registry_, text, pipeline));
+  NumberItems(pipeline, outer.item->number);
   const uint32_t before = outer.place->properties;
   uint32_t after = before;
   TENON_RETURN_IF_ERROR(CheckPropertyOrder(registry_, pipeline, after));
@@ -298,14 +334,6 @@ absl::StatusOr<PassResult> PassRunner::RunPipeline(std::string_view text, Operat
   for (const PipelineItem& item : pipeline.items) AddStatistics(item, outer.item->statistics);
   if (!outcome.status.ok()) return outcome.status;
   return PassResult{outcome.changed, std::move(outcome.preserved)};
-}
-
-void PassRunner::Dump(std::string_view when, std::string_view name, const Operation& op) const {
-  options_.sink(
-      fmt::format("// -----// IR Dump {} {} ({}) //----- //\n", when, name, DescribeTarget(op)));
-  std::string text = Print(op, options_.print);
-  if (!text.empty() && text.back() != '\n') text += '\n';
-  options_.sink(text + "\n");
 }
 
 }  // namespace tenon

@@ -2,7 +2,6 @@
 #ifndef TENON_PASS_PASS_RUNNER_H_
 #define TENON_PASS_PASS_RUNNER_H_
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,27 +10,12 @@
 #include "pass/analysis_manager.h"
 #include "pass/pass_manager.h"
 #include "pass/pipeline.h"
+#include "pass/stopwatch.h"
 
 namespace tenon {
 
-// Adds the time of its life to a sum, in seconds.
-class Stopwatch {
- public:
-  explicit Stopwatch(double& sum) : sum_(sum), start_(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() {
-    sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  double& sum_;
-  std::chrono::steady_clock::time_point start_;
-};
-
 // Returns what holds after an item has run, given what held before (bits of ModuleProperty).
 uint32_t PropertiesAfter(const PipelineItem& item, uint32_t properties);
-
-// Returns text such as "'func.func' operation: @main".
-std::string DescribeTarget(const Operation& op);
 
 // One run over a module, or over what one thread has of it.
 class PassRunner : public PipelineRunner {
@@ -69,7 +53,11 @@ class PassRunner : public PipelineRunner {
   absl::Status CheckAfter(PipelineItem& item, Operation* op, const Place& place, Operation* before,
                           const PassResult& result);
   bool MayShareOut(const PassPipeline& pipeline) const;
-  void Dump(std::string_view when, std::string_view name, const Operation& op) const;
+  // What is told in front of a pass: its input, to people and to PassManagerOptions::before_pass.
+  absl::Status TellBefore(const PipelineItem& item, Operation* op, const Place& place);
+  // Prints the IR if asked to, and returns the error with its pass.
+  absl::Status Failed(const std::string& name, std::string_view number, const Operation& op,
+                      const absl::Status& status) const;
 
   // The pass that runs, for RunPipeline.
   struct Running {

@@ -174,6 +174,14 @@ absl::Status AppendPass(const PassRegistry& registry, std::string_view name,
   return absl::OkStatus();
 }
 
+void NumberItems(PassPipeline& pipeline, std::string_view around) {
+  for (size_t i = 0; i < pipeline.items.size(); ++i) {
+    PipelineItem& item = pipeline.items[i];
+    item.number = around.empty() ? fmt::format("{}", i) : fmt::format("{}_{}", around, i);
+    if (item.nested) NumberItems(*item.nested, item.number);
+  }
+}
+
 PassPipeline ClonePipeline(const PassPipeline& pipeline) {
   PassPipeline copy;
   copy.anchor = pipeline.anchor;
@@ -181,6 +189,7 @@ PassPipeline ClonePipeline(const PassPipeline& pipeline) {
     PipelineItem& made = copy.items.emplace_back();
     made.info = item.info;
     made.values = item.values;
+    made.number = item.number;
     if (item.nested) {
       made.nested = std::make_unique<PassPipeline>(ClonePipeline(*item.nested));
     } else {

@@ -24,6 +24,7 @@ struct PipelineItem {
   PassOptionValues values;
   std::unique_ptr<Pass> pass;
   std::unique_ptr<PassPipeline> nested;
+  std::string number;  // its place in the whole pipeline: "1_0" is entry 0 of entry 1
 
   // Sums over all ops of the last run; times in seconds.
   Statistics statistics;
@@ -43,6 +44,9 @@ absl::Status AppendPipelineText(const PassRegistry& registry, std::string_view t
 // Appends one pass or named pipeline. Columns in errors are those of `options`.
 absl::Status AppendPass(const PassRegistry& registry, std::string_view name,
                         std::string_view options, PassPipeline& pipeline);
+// Sets PipelineItem::number of all entries. `around` is that of the entry around the pipeline;
+// empty if there is none.
+void NumberItems(PassPipeline& pipeline, std::string_view around);
 // Returns an equal pipeline with passes of its own, and nothing counted.
 PassPipeline ClonePipeline(const PassPipeline& pipeline);
 // Returns the text of a pipeline with all options written out.

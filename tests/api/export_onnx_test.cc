@@ -178,6 +178,9 @@ TEST_F(ExportOnnxTest, LargeModelsHaveTheirWeightsInAnotherFile) {
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i)
     EXPECT_TRUE(Compare(actual[i], expected[i], 0, 0).pass) << i;
+  // Weights are not written over those that are read.
+  const absl::Status replaced = ExportOnnx(*again, Path("again.onnx"), {.max_inline_bytes = 1000});
+  EXPECT_THAT(std::string(replaced.message()), HasSubstr("the model was read from this file"));
 }
 
 TEST_F(ExportOnnxTest, KeepsWhatTheModelSaysOfItself) {

@@ -4,6 +4,8 @@
 #include <sstream>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "ir/base/text_diff.h"
 
 namespace tenon::filetest {
 namespace {
@@ -121,43 +123,8 @@ std::vector<ExpectedError> ExpectedErrors(const Case& c) {
 
 std::string UnifiedDiff(const std::vector<std::string>& expected,
                         const std::vector<std::string>& actual) {
-  size_t n = expected.size(), m = actual.size();
-  std::vector<std::vector<uint32_t>> common(n + 1, std::vector<uint32_t>(m + 1));
-  for (size_t i = n; i-- > 0;) {
-    for (size_t j = m; j-- > 0;) {
-      common[i][j] = expected[i] == actual[j] ? common[i + 1][j + 1] + 1
-                                              : std::max(common[i + 1][j], common[i][j + 1]);
-    }
-  }
-  struct Line {
-    char mark;
-    std::string_view text;
-  };
-  std::vector<Line> lines;
-  for (size_t i = 0, j = 0; i < n || j < m;) {
-    if (i < n && j < m && expected[i] == actual[j]) {
-      lines.push_back({' ', expected[i++]});
-      ++j;
-    } else if (j == m || (i < n && common[i + 1][j] >= common[i][j + 1])) {
-      lines.push_back({'-', expected[i++]});
-    } else {
-      lines.push_back({'+', actual[j++]});
-    }
-  }
-  constexpr size_t kContext = 3;
-  std::string out = "--- expected\n+++ actual\n";
-  size_t shown = 0;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    size_t first = i < kContext ? 0 : i - kContext, last = std::min(lines.size(), i + kContext + 1);
-    bool near = std::any_of(lines.begin() + static_cast<std::ptrdiff_t>(first),
-                            lines.begin() + static_cast<std::ptrdiff_t>(last),
-                            [](const Line& line) { return line.mark != ' '; });
-    if (!near) continue;
-    if (shown != i || i == 0) out += fmt::format("@@ line {} @@\n", i + 1);
-    out += fmt::format("{}{}\n", lines[i].mark, lines[i].text);
-    shown = i + 1;
-  }
-  return out;
+  return tenon::UnifiedDiff(fmt::format("{}", fmt::join(expected, "\n")),
+                            fmt::format("{}", fmt::join(actual, "\n")), "expected", "actual");
 }
 
 }  // namespace tenon::filetest

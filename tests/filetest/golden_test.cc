@@ -47,7 +47,7 @@ TEST(GoldenFileTest, RefusesAFileWithoutATest) {
 
 TEST(GoldenFileTest, DiffShowsWhatChanged) {
   std::string diff = UnifiedDiff({"a", "b", "c"}, {"a", "x", "c"});
-  EXPECT_EQ(diff, "--- expected\n+++ actual\n@@ line 1 @@\n a\n-b\n+x\n c\n");
+  EXPECT_EQ(diff, "--- expected\n+++ actual\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "ir/dialect/dialects.h"
 #include "nlohmann/json.hpp"
 #include "pass/module_properties.h"
+#include "pass/pass_times.h"
 #include "pass/rewrite_step.h"
 #include "tests/pass/small_dialects.h"
 
@@ -161,7 +162,8 @@ TEST_F(PassManagerTest, ReportsWithoutASinkAreRefused) {
   for (bool PassManagerOptions::*option :
        {&PassManagerOptions::timing, &PassManagerOptions::statistics,
         &PassManagerOptions::print_before_all, &PassManagerOptions::print_after_all,
-        &PassManagerOptions::print_after_change, &PassManagerOptions::print_after_failure}) {
+        &PassManagerOptions::print_after_change, &PassManagerOptions::print_after_failure,
+        &PassManagerOptions::print_diff}) {
     options_.*option = true;
     EXPECT_THAT(Error("note"), HasSubstr("sink is not set"));
     options_.*option = false;
@@ -295,6 +297,42 @@ TEST_F(PassManagerTest, TimingIsNestedAsThePipelineIs) {
   EXPECT_EQ(json["children"][0]["name"], "func.func");
   EXPECT_EQ(json["children"][0]["children"][0]["name"], "note");
   EXPECT_EQ(json["children"][1]["name"], "whole");
+  // A host may print them, with its own times around.
+  output_.clear();
+  PassTimes told;
+  options_.on_times = [&](const PassTimes& times) { told = times; };
+  ASSERT_TRUE(Run("note,whole").ok());
+  EXPECT_EQ(output_, "");
+  ASSERT_EQ(told.parts.size(), 2u);
+  EXPECT_EQ(told.parts[0].parts[0].name, "note");
+  const AroundPasses around{.read_seconds = 1, .write_seconds = 2};
+  EXPECT_THAT(TimingReport(told, &around), HasSubstr("(read)"));
+  EXPECT_EQ(nlohmann::json::parse(TimingJson(told, &around))["write_seconds"], 2);
+}
+
+TEST_F(PassManagerTest, PrintsWhatPassesChange) {
+  options_.print_diff = true;
+  ASSERT_TRUE(Run("note,mark,whole").ok());
+  EXPECT_THAT(output_,
+              StartsWith("// -----// IR Diff After mark ('func.func' operation: @f) //----- "
+                         "//\n--- before mark\n+++ after mark\n@@ -"));
+  EXPECT_THAT(output_, HasSubstr("\n+}) {test.mark} : () -> ()"));
+  EXPECT_THAT(output_, Not(HasSubstr("note")));
+}
+
+// What is told before a pass does the same again.
+TEST_F(PassManagerTest, TellsEachPassBeforeItRuns) {
+  std::vector<std::string> told;
+  options_.before_pass = [&](const std::string& pipeline, Operation* module) {
+    EXPECT_EQ(module->name(), "builtin.module");
+    told.push_back(pipeline);
+    return told.size() < 5 ? absl::OkStatus() : absl::InvalidArgumentError("enough");
+  };
+  EXPECT_THAT(Error("note,whole,mark"), HasSubstr("enough"));
+  EXPECT_THAT(told,
+              ElementsAre("builtin.module(func.func(note))", "builtin.module(func.func(note))",
+                          "builtin.module(whole)", "builtin.module(func.func(mark))",
+                          "builtin.module(func.func(mark))"));
 }
 
 TEST_F(PassManagerTest, ImpossibleOrderIsRefusedBeforeAnythingRuns) {

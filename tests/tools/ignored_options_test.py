@@ -31,7 +31,8 @@ REFUSED = [
     ('ir-opt --check-rules=RULE --rules=RULE', '--rules'),
     ('ir-opt --check-rules=RULE -o out.mlir', '-o'),
     *[(f'ir-opt TEXT {option}', option.partition('=')[0]) for option in (
-        '--threads=2', '--timing', '--timing-json', '--pass-statistics', '--print-ir-before-all', '--print-ir-after-all',
+        '--threads=2', '--timing', '--timing-json', '--pass-statistics', '--pass-statistics-json', '--print-ir-diff',
+        '--pass-pipeline-crash-reproducer=r.mlir', '--print-ir-before-all', '--print-ir-after-all',
         '--print-ir-after-change', '--print-ir-after-failure', '--print-ir-before=cse', '--print-ir-after=cse',
         '--opt-bisect-limit=1', '--disable-rules=gelu-erf', '--trace=t.json', '--verify-semantics', '--explain=gelu', '--fusion-report=report.txt', '--fast-math')],
     *[(f'{line} --fast-math', '--fast-math') for line in (
@@ -42,6 +43,14 @@ REFUSED = [
     ('ir-opt TEXT -O2 --explain=gelu --print-locations', '--print-locations'),
     ('ir-opt TEXT -O2 --explain=gelu --elide-resources', '--elide-resources'),
     ('ir-opt TEXT --inputs=DATA', '--inputs'),
+    ('ir-opt TEXT --cse --print-ir-tree-dir=tree', '--print-ir-tree-dir'),
+    ('ir-opt TEXT --cse --print-ir-module-scope', '--print-ir-module-scope'),
+    ('ir-opt TEXT --cse --pass-pipeline-local-reproducer', '--pass-pipeline-local-reproducer'),
+    ('ir-opt TEXT --cse --pass-pipeline-crash-reproducer=r.mlir --split-input-file', '--pass-pipeline-crash-reproducer'),
+    ('ir-opt TEXT --cse --pass-pipeline-crash-reproducer=r.mlir --pass-pipeline-local-reproducer --opt-bisect-limit=1', '--pass-pipeline-local-reproducer'),
+    ('ir-opt TEXT -o out.mlir --external-data-out=w', '--external-data-out'),
+    ('ir-opt --describe=cse --list-ops', '--describe'),
+    ('ir-opt --describe=cse TEXT', 'm.mlir'),
     *[(f'ir-run --onnx-test CASE {option}', option.partition('=')[0]) for option in (
         '--check=DATA', '--compare=onnxruntime', '--input=x=y', '--json=-', '--profile', '--runs=1', '--save-outputs=out', '--seed=1', '--shape=a=1')],
     ('ir-run --onnx-test', '--onnx-test'),

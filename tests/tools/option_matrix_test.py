@@ -14,7 +14,7 @@ import command_line
 QUICK = {'ir-opt': [], 'ir-run': ['--runs=1', '--threads=1'], 'ir-bisect': ['--threads=1'], 'ir-reduce': ['--test=true', '--max-tries=1'],
          'ir-bench': ['--rounds=1', '--turn=1', '--time=1', '--warmup=1', '--threads=1']}
 # A minute of work whatever the model, and processes of their own.
-ALONE = ('--check-rules', '--list-passes', '--list-rules', '--list-ops', '--help', '--version')
+ALONE = ('--check-rules', '--list-passes', '--list-rules', '--list-ops', '--describe', '--help', '--version')
 TIMEOUT = 300
 
 

@@ -111,7 +111,8 @@ foreach(_part "RE2;re2/re2.h;re2" "JPEG;jpeglib.h;jpeg" "PNG;png.h;png" "WEBP;we
   mark_as_advanced(TENON_${_name}_INCLUDE_DIR TENON_${_name}_LIBRARY)
   if(TENON_${_name}_INCLUDE_DIR AND TENON_${_name}_LIBRARY)
     list(APPEND TENON_OPTIONAL_LIBRARIES ${_library})
-    set_property(SOURCE kernels/images/image_libraries.cc kernels/reference/strings.cc APPEND PROPERTY
+    set_property(SOURCE kernels/images/image_libraries.cc kernels/reference/strings.cc
+                        tools/ir-opt/expected_diagnostics.cc APPEND PROPERTY
                  COMPILE_DEFINITIONS TENON_HAVE_${_name})
   else()
     message(STATUS "Without ${_header}: Tenon is built without it (tools/setup installs it)")

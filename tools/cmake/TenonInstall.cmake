@@ -9,6 +9,20 @@ install(TARGETS ${_libraries} tenon_xxhash EXPORT tenonTargets
 if(TENON_PROGRAMS)
   install(TARGETS ${TENON_PROGRAMS} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   install(PROGRAMS ${TENON_PROGRAM_SCRIPTS} DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # Manual pages and completions, which the programs print.
+  set(_help "${PROJECT_BINARY_DIR}/help")
+  foreach(_name ${TENON_PROGRAMS})
+    install(CODE "file(MAKE_DIRECTORY \"${_help}\")
+      foreach(_form man bash zsh)
+        execute_process(COMMAND \"${PROJECT_BINARY_DIR}/bin/${_name}\" --help=\${_form}
+                        OUTPUT_FILE \"${_help}/${_name}.\${_form}\" COMMAND_ERROR_IS_FATAL ANY)
+      endforeach()")
+    install(FILES "${_help}/${_name}.man" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" RENAME "${_name}.1")
+    install(FILES "${_help}/${_name}.bash" RENAME "${_name}"
+            DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+    install(FILES "${_help}/${_name}.zsh" RENAME "_${_name}"
+            DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  endforeach()
 endif()
 # The public headers, as tenon/<path>.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

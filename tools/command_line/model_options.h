@@ -36,11 +36,11 @@ struct ModelOptions {
   // The least tolerance, in steps of the output's element type from 1 on. --atol and --rtol
   // override it.
   double ulps = 0;
-  double bf16_rtol = 0;   // the least relative tolerance of bf16 outputs; --rtol overrides it
-  std::string json;       // file, "-", or empty
-  bool help_all = false;  // --help=all
-  GivenNames given;       // the options on the command line
-  LimitOptions limits;    // --max-…
+  double bf16_rtol = 0;  // the least relative tolerance of bf16 outputs; --rtol overrides it
+  std::string json;      // file, "-", or empty
+  std::string help;      // --help: what it asks for
+  GivenNames given;      // the options on the command line
+  LimitOptions limits;   // --max-…
   ExternalDataOptions external_data;  // --external-data…
 };
 

@@ -195,11 +195,6 @@ std::string HelpOf(const OptionForm& form) {
   return text + "\n";
 }
 
-std::string HelpText(const HelpParts& parts) {
-  return fmt::format("Usage: {}\n\n{}{}\nExit status:\n{}\nExamples:\n{}\nGuides:\n{}", parts.usage,
-                     parts.intro, parts.options, parts.statuses, parts.examples, parts.guides);
-}
-
 absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value) {
   const std::optional<int64_t> number = Number<int64_t>(given.value);
   if (!number || *number < least || *number > most)
@@ -218,11 +213,6 @@ absl::Status ReadCount(const Given& given, int least, int most, int& value) {
 absl::Status ReadDevice(const Given& given, bool& cuda) {
   if (given.value != "cpu" && given.value != "cuda") return Expected(given, "cpu or cuda");
   return Set(cuda, given.value == "cuda");
-}
-
-absl::Status ReadHelp(const Given& given, bool& all) {
-  if (given.has_value && given.value != "all") return Expected(given, "all, or no value");
-  return Set(all, given.has_value);
 }
 
 absl::Status ReadNonNegative(const Given& given, double& value) {

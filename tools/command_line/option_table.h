@@ -47,7 +47,7 @@ struct Given {
 // The spelling of an option and its help: a row without its function.
 struct OptionForm {
   std::string_view name;          // without dashes
-  std::string_view alias;         // another name of it, or empty
+  std::string_view alias;         // another name of it, or empty; of a heading, its topic
   Takes takes = Takes::kNothing;  // the value that it takes
   std::string_view value_name;    // in the help
   std::string_view help;          // what it does, in a few words
@@ -62,10 +62,10 @@ struct Option {
   absl::Status (*apply)(Options& options, const Given& given);  // stores what was given
 };
 
-// A row with the heading of the rows that follow.
+// A row with the heading of the rows that follow. --help=`topic` prints them.
 template <typename Options>
-constexpr Option<Options> Heading(std::string_view title) {
-  return {{"", "", Takes::kNothing, "", title}, nullptr};
+constexpr Option<Options> Heading(std::string_view title, std::string_view topic) {
+  return {{"", topic, Takes::kNothing, "", title}, nullptr};
 }
 // A row for the levels -O0 to -O3, which ReadLevel reads.
 template <typename Options>
@@ -123,17 +123,6 @@ class Outputs {
 // Returns the lines of a row in the help. Continued lines are indented.
 std::string HelpOf(const OptionForm& form);
 
-// The parts of a help text.
-struct HelpParts {
-  std::string_view usage;     // "ir-run MODEL [options]"
-  std::string_view intro;     // what the program does, and what its operands are
-  std::string_view options;   // HelpOf(table)
-  std::string_view statuses;  // lines "  0  done"
-  std::string_view examples;  // lines "  command  # what it does"
-  std::string_view guides;    // lines with pages of the documentation
-};
-std::string HelpText(const HelpParts& parts);  // the text for --help
-
 // Reads an integer from `least` to `most`. This and the functions that follow return
 // InvalidArgument for other values, with the option, the value and what was expected.
 absl::Status ReadInteger(const Given& given, int64_t least, int64_t most, int64_t& value);
@@ -144,7 +133,6 @@ absl::Status ReadSizes(const Given& given, std::map<std::string, int64_t>& sizes
 absl::Status ReadShapes(const Given& given, std::map<std::string, std::vector<int64_t>>& shapes);
 absl::Status ReadPrecision(const Given& given, Precision& value);  // fp32, bf16 or int8
 absl::Status ReadDevice(const Given& given, bool& cuda);           // cpu or cuda
-absl::Status ReadHelp(const Given& given, bool& all);              // nothing or all
 
 // Reads an option that the table lacks as one of -O0 to -O<kMaxOptLevel>. InvalidArgument for any
 // other one, with the nearest of `names`.
@@ -162,13 +150,15 @@ absl::Status Set(T& field, T value) {
   return absl::OkStatus();
 }
 
-// The row of --help, for programs with Options::Action::kHelp and the field `help_all`.
+// The row of --help, for programs with Options::Action::kHelp and the field `help` (HelpIn in
+// help.h).
 template <typename Options>
 constexpr Option<Options> HelpRow() {
-  return {{"help", "h", Takes::kOptional, "all", "print this help; all: with rarely used options"},
+  return {{"help", "h", Takes::kOptional, "TOPIC",
+           "print this help; TOPIC: that of a heading, or all, man, bash, zsh"},
           [](Options& o, const Given& g) {
             o.action = Options::Action::kHelp;
-            return ReadHelp(g, o.help_all);
+            return Set(o.help, g.value);
           }};
 }
 // The row of --version, for programs with Options::Action::kVersion.
@@ -244,23 +234,6 @@ std::vector<std::string> NamesOf(std::span<const Option<Options>> table) {
     if (!option.form.name.empty()) names.emplace_back(option.form.name);
   }
   return names;
-}
-
-// Returns the lines of all rows in the help. The short help leaves out rare options, and headings
-// without others.
-template <typename Options>
-std::string HelpOf(std::span<const Option<Options>> table, bool is_short = false) {
-  std::string text, heading;
-  for (const Option<Options>& option : table) {
-    const OptionForm& form = option.form;
-    if (form.name.empty() && form.value_name.empty()) {
-      heading = HelpOf(form);
-    } else if (!is_short || !form.rare) {
-      text += heading + HelpOf(form);
-      heading.clear();
-    }
-  }
-  return text;
 }
 
 }  // namespace tenon::tools

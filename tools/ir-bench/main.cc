@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "frontends/cpp/version.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-bench/bench.h"
 #include "tools/ir-bench/options.h"
@@ -21,8 +22,7 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
-      tools::PrintText(HelpText(options->help_all));
-      return tools::kDone;
+      return tools::PrintHelp("ir-bench", HelpText(options->help));
     case Options::Action::kVersion:
       tools::PrintText("ir-bench (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "ir/base/check.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::ir_bench {
@@ -33,7 +34,7 @@ absl::Status ReadEngines(const Given& given, std::vector<std::string>& engines) 
 }
 
 constexpr tools::Option<Options> kTable[] = {
-    tools::Heading<Options>("Input and output"),
+    tools::Heading<Options>("Input and output", "files"),
     {{"inputs", "", Takes::kValue, "DIR",
       "read input_N.pb or input_N.npy from DIR (default: random values)"},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
@@ -45,7 +46,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::ParamsRow<Options>(),
     tools::JsonRow<Options>(),
 
-    tools::Heading<Options>("Optimization"),
+    tools::Heading<Options>("Optimization", "passes"),
     tools::LevelsRow<Options>("optimization level (default: 2)"),
     tools::PrecisionRow<Options>("weights of linear layers: fp32, bf16 or int8 (default: fp32)"),
     tools::LoadOpsRow<Options>(),
@@ -53,7 +54,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::DisableRulesRow<Options>(),
     tools::FastMathRow<Options>(),
 
-    tools::Heading<Options>("Comparing engines"),
+    tools::Heading<Options>("Comparing engines", "engines"),
     {{"against", "", Takes::kValue, "LIST",
       "compare with onnxruntime, openvino, pytorch, torch.compile, one-thread (default: none)",
       tools::Times::kAny},
@@ -63,7 +64,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::AtolRow<Options>("absolute tolerance (default: 1e-4, f16 2e-3, bf16 1.6e-2)"),
     tools::RtolRow<Options>("relative tolerance (default: 1e-3, f16 2e-3, bf16 1.6e-2)"),
 
-    tools::Heading<Options>("Measuring"),
+    tools::Heading<Options>("Measuring", "measuring"),
     tools::DeviceRow<Options>("run every engine on the first GPU (default: cpu)"),
     tools::ThreadsRow<Options>("threads of each engine, 1 to 1024 (default: 1)"),
     {{"rounds", "", Takes::kValue, "N", "number of rounds (default: 21)"},
@@ -84,14 +85,14 @@ constexpr tools::Option<Options> kTable[] = {
        return g.has_value ? tools::ReadNonNegative(g, o.neighbour_ms) : absl::OkStatus();
      }},
 
-    tools::Heading<Options>("Limits"),
+    tools::Heading<Options>("Limits", "limits"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
     tools::MaxNestingRow<Options>(),
     tools::MaxMessageRow<Options>(),
 
-    tools::Heading<Options>("General"),
+    tools::Heading<Options>("General", "general"),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
 };
@@ -121,14 +122,14 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   return options;
 }
 
-std::string HelpText(bool all) {
-  return tools::HelpText({
+absl::StatusOr<std::string> HelpText(std::string_view form) {
+  const tools::HelpParts parts = {
+      .program = "ir-bench",
       .usage = "ir-bench MODEL [options]",
       .intro = R"(Times a model, alone or in turns with other engines.
 MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
 Other engines read ONNX only.
 )",
-      .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  every engine ran, and their outputs agree
   1  an output differs
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
@@ -141,7 +142,8 @@ Other engines read ONNX only.
 )",
       .guides = R"(  docs/guide/benchmark.md
 )",
-  });
+  };
+  return tools::HelpIn(form, parts, tools::FormsOf(kOptions));
 }
 
 }  // namespace tenon::ir_bench

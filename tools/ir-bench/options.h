@@ -41,8 +41,8 @@ struct Options : tools::ModelOptions {
 
 // Reads the command line. InvalidArgument, with a message for the user, if it is wrong.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments);
-// Returns the text for --help, without rarely used options, or with all of them.
-std::string HelpText(bool all);
+// Returns the text for --help=`form` (HelpIn in tools/command_line/help.h).
+absl::StatusOr<std::string> HelpText(std::string_view form);
 
 }  // namespace tenon::ir_bench
 

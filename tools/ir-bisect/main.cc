@@ -11,6 +11,7 @@
 #include "ir/base/shown_text.h"
 #include "ir/base/write_file.h"
 #include "tools/command_line/cases.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-bisect/options.h"
 
@@ -182,8 +183,7 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      tools::PrintText(HelpText(options->help_all));
-      return tools::kDone;
+      return tools::PrintHelp("ir-bisect", HelpText(options->help));
     case Options::Action::kVersion:
       tools::PrintText("ir-bisect (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

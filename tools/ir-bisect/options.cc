@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "ir/base/check.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/option_table.h"
 
 namespace tenon::ir_bisect {
@@ -15,7 +16,7 @@ using tools::Set;
 using tools::Takes;
 
 constexpr tools::Option<Options> kTable[] = {
-    tools::Heading<Options>("Inputs and expected outputs"),
+    tools::Heading<Options>("Inputs and expected outputs", "inputs"),
     {{"check", "", Takes::kValue, "DIR",
       "read input_N.pb of DIR; output_N.pb has the right results"},
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
@@ -31,7 +32,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::AtolRow<Options>("absolute tolerance (default: 5e-5, f16 2e-3, bf16 1.6e-2)"),
     tools::RtolRow<Options>("relative tolerance (default: 1e-4, f16 2e-3, bf16 1.6e-2)"),
 
-    tools::Heading<Options>("Optimization"),
+    tools::Heading<Options>("Optimization", "passes"),
     tools::LevelsRow<Options>("optimization level (default: 2)"),
     {{"pass-pipeline", "", Takes::kValue, "TEXT", "run a pipeline in place of a level"},
      [](Options& o, const Given& g) { return Set(o.pipeline, g.value); }},
@@ -43,7 +44,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given&) { return Set(o.reference, true); }},
     tools::ThreadsRow<Options>("number of threads, 1 to 1024 (default: one per core)"),
 
-    tools::Heading<Options>("Output"),
+    tools::Heading<Options>("Output", "output"),
     {{"o", "", Takes::kValue, "DIR",
       "write the program before and after the step, and inputs that show it, to DIR"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
@@ -51,14 +52,14 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.reduce, g.on); }},
     tools::JsonRow<Options>(),
 
-    tools::Heading<Options>("Limits"),
+    tools::Heading<Options>("Limits", "limits"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
     tools::MaxNestingRow<Options>(),
     tools::MaxMessageRow<Options>(),
 
-    tools::Heading<Options>("General"),
+    tools::Heading<Options>("General", "general"),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
 };
@@ -100,15 +101,15 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   return options;
 }
 
-std::string HelpText(bool all) {
-  return tools::HelpText({
+absl::StatusOr<std::string> HelpText(std::string_view form) {
+  const tools::HelpParts parts = {
+      .program = "ir-bisect",
       .usage = "ir-bisect MODEL [options]",
       .intro =
           R"(Finds the one rewrite, fold or pass that changes the results of a model. Runs the model with fewer
 and fewer steps, names pass, rule and node, and makes the smallest program that shows it.
 MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
-      .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  no output differs after all steps
   1  a step changes the results, and is named
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
@@ -122,7 +123,8 @@ MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
       .guides = R"(  docs/guide/debug-a-rewrite.md
 )",
-  });
+  };
+  return tools::HelpIn(form, parts, tools::FormsOf(kOptions));
 }
 
 }  // namespace tenon::ir_bisect

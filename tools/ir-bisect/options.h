@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,8 +26,8 @@ struct Options : tools::ModelOptions {
 
 // InvalidArgument with a message for the user if the line is wrong.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments);
-// Without rarely used options, or with all of them.
-std::string HelpText(bool all);
+// Returns the text for --help=`form` (HelpIn in tools/command_line/help.h).
+absl::StatusOr<std::string> HelpText(std::string_view form);
 
 }  // namespace tenon::ir_bisect
 

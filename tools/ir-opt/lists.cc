@@ -49,6 +49,7 @@ namespace {
 
 // Rules that belong together: a family, or those of one file.
 struct RuleGroup {
+  std::string name;   // "norm"; of a file, none
   std::string title;  // "norm (fuse)"
   std::string summary;
   pattern::RuleSet rules;
@@ -61,7 +62,7 @@ absl::StatusOr<std::vector<RuleGroup>> RuleGroups(const std::vector<std::string>
   std::vector<RuleGroup> groups;
   for (const pattern::Family& family : pattern::Families()) {
     const bool asked = family.when == pattern::Family::When::kOnRequest;
-    groups.push_back({fmt::format("{} ({})", family.name, family.phase),
+    groups.push_back({std::string(family.name), fmt::format("{} ({})", family.name, family.phase),
                       fmt::format("{}{}", family.summary, asked ? "; on request" : ""),
                       pattern::RulesOf(family)});
   }
@@ -69,13 +70,39 @@ absl::StatusOr<std::vector<RuleGroup>> RuleGroups(const std::vector<std::string>
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(pattern::RuleSet rules, ReadRules(file, context));
     given.insert(given.end(), rules.begin(), rules.end());
-    groups.push_back({file, "rules of a file", std::move(rules), /*built_in=*/false});
+    groups.push_back({"", file, "rules of a file", std::move(rules), /*built_in=*/false});
   }
   TENON_RETURN_IF_ERROR(CheckRuleNames(given));
   return groups;
 }
 
+// The rule after a comment with where it belongs.
+std::string TextOf(const RuleGroup& group, const drr::Rule& rule) {
+  return fmt::format("// {}, {}\n{}", group.title, rule.place(), drr::ToString(rule));
+}
+
 }  // namespace
+
+absl::Status DescribeRules(const std::string& name, const std::vector<std::string>& files,
+                           Context& context, std::vector<std::string>& known,
+                           std::vector<std::string>& found) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
+  for (const RuleGroup& group : groups) {
+    if (!group.name.empty()) known.push_back(group.name);
+    if (group.name == name) {
+      std::string text = fmt::format("{}: family of {} rules\n  {}\n  Rules:\n", group.title,
+                                     group.rules.size(), group.summary);
+      for (const drr::Rule& rule : group.rules)
+        text += fmt::format("    {:<36}  {}\n", rule.name(), rule.summary());
+      found.push_back(std::move(text));
+    }
+    for (const drr::Rule& rule : group.rules) {
+      known.push_back(rule.name());
+      if (rule.name() == name) found.push_back(TextOf(group, rule));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::string> RuleListText(const std::vector<std::string>& files,
                                          const std::vector<std::string>& op_files) {
@@ -133,8 +160,7 @@ absl::StatusOr<std::string> RuleTexts(const std::string& what,
   for (const RuleGroup& group : groups) {
     for (const drr::Rule& rule : group.rules) {
       if (!query.rules.contains(rule.name())) continue;
-      text += fmt::format("{}// {}, {}\n{}", text.empty() ? "" : "\n", group.title, rule.place(),
-                          drr::ToString(rule));
+      text += (text.empty() ? "" : "\n") + TextOf(group, rule);
     }
   }
   if (!query.node.empty() || text.empty()) {

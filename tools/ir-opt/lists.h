@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/core/context/context.h"
 #include "pass/pass.h"
 
 namespace tenon::ir_opt {
@@ -29,6 +30,12 @@ absl::StatusOr<std::string> RuleListText(const std::vector<std::string>& files,
 absl::StatusOr<std::string> RuleTexts(const std::string& what,
                                       const std::vector<std::string>& files,
                                       const std::vector<std::string>& op_files);
+// Appends to `found` the rules and the families that are named `name`: a rule as RuleTexts writes
+// it, a family with its summary and the names of its rules. Appends all names to `known`. `context`
+// must know all operations. Errors are those of ReadRules and CheckRuleNames.
+absl::Status DescribeRules(const std::string& name, const std::vector<std::string>& files,
+                           Context& context, std::vector<std::string>& known,
+                           std::vector<std::string>& found);
 // Returns the rules with parts that only C++ says, each with the reason.
 absl::StatusOr<std::string> OpaqueRuleText(const std::vector<std::string>& files,
                                            const std::vector<std::string>& op_files);

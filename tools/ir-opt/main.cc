@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,13 +25,18 @@
 #include "ir/core/text/printer.h"
 #include "ir/dialect/dialects.h"
 #include "ir/serialize/binary_module.h"
+#include "pass/pass_times.h"
+#include "pass/stopwatch.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
+#include "tools/ir-opt/describe.h"
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/lists.h"
 #include "tools/ir-opt/options.h"
 #include "tools/ir-opt/processor.h"
+#include "tools/ir-opt/reproducer.h"
 
 namespace tenon::ir_opt {
 namespace {
@@ -60,6 +67,12 @@ struct Outcomes {
   std::string text;  // of the parts
 };
 
+void PrintTimes(const Options& options, const Outcome& outcome) {
+  if (!outcome.times.has_value()) return;
+  tools::PrintErrorText(options.passes.timing_json ? TimingJson(*outcome.times, &outcome.around)
+                                                   : TimingReport(*outcome.times, &outcome.around));
+}
+
 absl::StatusOr<Outcomes> ProcessParts(const Options& options, const PassRegistry& registry,
                                       std::string_view bytes) {
   Outcomes outcomes;
@@ -73,11 +86,14 @@ absl::StatusOr<Outcomes> ProcessParts(const Options& options, const PassRegistry
     outcomes.all.trace = std::move(outcome.trace);
     if (!first) outcomes.text += "// -----\n";
     first = false;
-    if (!outcome.model.has_value()) continue;
-    TENON_RETURN_IF_ERROR(PrintModel(*outcome.model, options.print, [&](std::string_view text) {
-      outcomes.text += text;
-      return absl::OkStatus();
-    }));
+    if (outcome.model.has_value()) {
+      const Stopwatch watch(outcome.around.write_seconds);
+      TENON_RETURN_IF_ERROR(PrintModel(*outcome.model, options.print, [&](std::string_view text) {
+        outcomes.text += text;
+        return absl::OkStatus();
+      }));
+    }
+    PrintTimes(options, outcome);
   }
   return outcomes;
 }
@@ -104,6 +120,35 @@ bool AppliesRules(const PassManager& manager) {
     if (!manager.OptionsOf(pass).empty()) return true;
   }
   return false;
+}
+
+// Writes the IR of what has been processed, if it is asked for. Returns the exit status.
+int WriteResult(const Options& options, const Outcomes& outcomes) {
+  const Outcome& outcome = outcomes.all;
+  if (outcome.status != kDone && !options.split_input_file) return outcome.status;
+  if (!options.WritesIr() || options.WritesOnnx()) return outcome.status;
+  if (!options.save_params.empty() && outcome.model.has_value()) {
+    Operation& module = *outcome.model->module();
+    const absl::Status saved = SaveParameters(module, options.save_params);
+    if (!saved.ok()) return Fail(kBadInput, saved);
+    DropParameterValues(module);
+  }
+  const absl::Status written = WriteOutput(options.output, [&](TextSink sink) {
+    if (!outcome.model.has_value()) return sink(outcomes.text);
+    return options.WritesBinary() ? WriteBinaryModule(*outcome.model->module(), sink)
+                                  : PrintModel(*outcome.model, options.print, sink);
+  });
+  return written.ok() ? outcome.status : Fail(kBadInput, written);
+}
+
+// A folder for a tree of files must be new or empty: what lies there could be taken for results.
+absl::Status CheckTreeDir(const std::string& folder) {
+  std::error_code error;
+  if (folder.empty() || !std::filesystem::exists(folder, error)) return absl::OkStatus();
+  if (std::filesystem::is_directory(folder, error) && std::filesystem::is_empty(folder, error))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("--print-ir-tree-dir: {} is there (expected a new or an empty folder)", folder));
 }
 
 // Everything but --help and lists.
@@ -160,6 +205,10 @@ int RunOn(const Options& options, const PassRegistry& registry) {
     writable = tools::CheckReportFile(options.trace, tools::OutputFormat::kJson);
   if (writable.ok()) writable = tools::CheckReportFile(options.json, tools::OutputFormat::kJson);
   if (writable.ok() && !options.save_params.empty()) writable = CheckWritable(options.save_params);
+  if (writable.ok() && !options.external_data_out.empty())
+    writable = CheckWritable(options.external_data_out);
+  if (writable.ok() && !options.reproducer.empty()) writable = CheckWritable(options.reproducer);
+  if (writable.ok()) writable = CheckTreeDir(options.passes.print_tree_dir);
   if (!writable.ok()) return Fail(kBadInput, writable);
   if (options.input == "-" && isatty(STDIN_FILENO)) {
     return Fail(kBadInput,
@@ -188,20 +237,12 @@ int RunOn(const Options& options, const PassRegistry& registry) {
         WriteOutput(options.trace, [&](TextSink sink) { return sink(outcome.trace); });
     if (!written.ok()) return Fail(kBadInput, written);
   }
-  if (outcome.status != kDone && !options.split_input_file) return outcome.status;
-  if (!options.WritesIr() || options.WritesOnnx()) return outcome.status;
-  if (!options.save_params.empty() && outcome.model.has_value()) {
-    Operation& module = *outcome.model->module();
-    const absl::Status saved = SaveParameters(module, options.save_params);
-    if (!saved.ok()) return Fail(kBadInput, saved);
-    DropParameterValues(module);
-  }
-  const absl::Status written = WriteOutput(options.output, [&](TextSink sink) {
-    if (!outcome.model.has_value()) return sink(outcomes->text);
-    return options.WritesBinary() ? WriteBinaryModule(*outcome.model->module(), sink)
-                                  : PrintModel(*outcome.model, options.print, sink);
-  });
-  return written.ok() ? outcome.status : Fail(kBadInput, written);
+  const int status = [&] {
+    const Stopwatch watch(outcomes->all.around.write_seconds);
+    return WriteResult(options, *outcomes);
+  }();
+  PrintTimes(options, outcome);
+  return status;
 }
 
 int PrintRuleAutomata(const Options& options) {
@@ -230,11 +271,24 @@ int Main(const std::vector<std::string>& arguments) {
     return Fail(kFailed, status);
   absl::StatusOr<Options> options = ParseCommandLine(arguments, registry);
   if (!options.ok()) return Fail(kBadInput, options.status());
+  if (options->run_reproducer && options->action == Options::Action::kRun) {
+    if (!options->steps.empty()) {
+      return Fail(kBadInput,
+                  absl::InvalidArgumentError(
+                      "--run-reproducer runs the passes of its file (expected no others)"));
+    }
+    const absl::StatusOr<std::vector<std::string>> held =
+        ReproducerArguments(options->input, options->limits.library);
+    if (!held.ok()) return Fail(kBadInput, held.status());
+    std::vector<std::string> all = *held;
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    options = ParseCommandLine(all, registry);
+    if (!options.ok()) return Fail(kBadInput, options.status());
+  }
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      PrintText(HelpText(options->help_all));
-      return kDone;
+      return tools::PrintHelp("ir-opt", HelpText(options->help, registry));
     case Options::Action::kVersion:
       PrintText("ir-opt (Tenon) " TENON_VERSION "\n");
       return kDone;
@@ -247,6 +301,13 @@ int Main(const std::vector<std::string>& arguments) {
       return PrintRuleAutomata(*options);
     case Options::Action::kListOps: {
       const absl::StatusOr<std::string> text = OpListText(options->op_files);
+      if (!text.ok()) return Fail(kBadInput, text.status());
+      PrintText(*text);
+      return kDone;
+    }
+    case Options::Action::kDescribe: {
+      const absl::StatusOr<std::string> text =
+          DescribeText(options->list_rules, registry, options->rules, options->op_files);
       if (!text.ok()) return Fail(kBadInput, text.status());
       PrintText(*text);
       return kDone;

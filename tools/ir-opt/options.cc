@@ -1,11 +1,13 @@
 #include "tools/ir-opt/options.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/export_onnx.h"
 #include "ir/base/suggest.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/progress.h"
@@ -26,7 +28,7 @@ absl::Status AddNames(const Given& given, std::vector<std::string>& names) {
 using Action = Options::Action;
 
 constexpr tools::Option<Options> kTable[] = {
-    tools::Heading<Options>("Input and output"),
+    tools::Heading<Options>("Input and output", "files"),
     {{"o", "", Takes::kOutput, "FILE",
       "write text; binary to FILE.tnb, a model to FILE.onnx (default: \"-\")"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
@@ -50,6 +52,10 @@ constexpr tools::Option<Options> kTable[] = {
        return absl::InvalidArgumentError(
            fmt::format("--onnx-ops is '{}' (expected standard, functions or ort)", g.value));
      }},
+    {{"external-data-out", "", Takes::kOutput, "FILE",
+      "write the weights of FILE.onnx to this file beside it (default: over 2 GiB, FILE.onnx.data)",
+      tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.external_data_out, g.value); }},
     {{"extract", "", Takes::kValue, "FROM:TO",
       "read only a part of an ONNX model, by names of values or nodes"},
      [](Options& o, const Given& g) { return Set(o.edit.part, g.value); }},
@@ -60,7 +66,7 @@ constexpr tools::Option<Options> kTable[] = {
       "write the form that mlir-opt reads"},
      [](Options& o, const Given& g) { return Set(o.print.generic, g.on); }},
     {{"print-locations", "mlir-print-debuginfo", Takes::kFlag, "",
-      "write the origin of each operation"},
+      "write the origin of each operation", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.print.locations, g.on); }},
     {{"elide-resources", "", Takes::kFlag, "", "leave out the bytes of large constants"},
      [](Options& o, const Given& g) { return Set(o.print.elide_resources, g.on); }},
@@ -75,7 +81,7 @@ constexpr tools::Option<Options> kTable[] = {
       "treat the parts between lines '// -----' as separate inputs", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.split_input_file, g.on); }},
 
-    tools::Heading<Options>("Optimization"),
+    tools::Heading<Options>("Optimization", "passes"),
     tools::LevelsRow<Options>("run the pipeline of an optimization level (default: none)"),
     {{"pass-pipeline", "", Takes::kValue, "TEXT", "run a pipeline, such as 'O1,fuse{rules=linear}'",
       tools::Times::kAny},
@@ -98,7 +104,7 @@ constexpr tools::Option<Options> kTable[] = {
        return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.bisect_limit);
      }},
 
-    tools::Heading<Options>("Looking at the model and the IR"),
+    tools::Heading<Options>("Looking at the model and the IR", "debug"),
     {{"inspect", "", Takes::kFlag, "",
       "report inputs, FLOPs, what is unsupported (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.inspect, g.on); }},
@@ -122,10 +128,20 @@ constexpr tools::Option<Options> kTable[] = {
       "print the IR before these passes", tools::Times::kAny, true},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_before); }},
     {{"print-ir-after", "mlir-print-ir-after", Takes::kValue, "PASSES",
-      "print the IR after these passes", tools::Times::kAny},
+      "print the IR after these passes", tools::Times::kAny, true},
      [](Options& o, const Given& g) { return AddNames(g, o.passes.print_after); }},
 
-    tools::Heading<Options>("Rules and results"),
+    {{"print-ir-diff", "", Takes::kFlag, "", "print what a pass changes, as a unified diff"},
+     [](Options& o, const Given& g) { return Set(o.passes.print_diff, g.on); }},
+    {{"print-ir-module-scope", "mlir-print-ir-module-scope", Takes::kFlag, "",
+      "print the whole module where a pass runs on a function", tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.passes.print_module_scope, g.on); }},
+    {{"print-ir-tree-dir", "mlir-print-ir-tree-dir", Takes::kOutput, "DIR",
+      "print the IR of these options to files of DIR, a folder for each operation",
+      tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.passes.print_tree_dir, g.value); }},
+
+    tools::Heading<Options>("Rules and results", "rules"),
     {{"explain", "", Takes::kValue, "RULE[@NODE]",
       "show where a rule fired, or what stopped it (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.explain, g.value); }},
@@ -160,7 +176,7 @@ constexpr tools::Option<Options> kTable[] = {
       "compare results before and after every pass (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
     {{"inputs", "", Takes::kValue, "DIR",
-      "verify with input_N.pb or input_N.npy of DIR (default: samples)"},
+      "verify with input_N.pb or input_N.npy of DIR (default: samples)", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     {{"verify-each", "", Takes::kFlag, "",
       "verify the IR after passes that change it (default: on)", tools::Times::kOnce, true},
@@ -169,19 +185,32 @@ constexpr tools::Option<Options> kTable[] = {
       "compare diagnostics with comments '// expected-error@+1 {{text}}'", tools::Times::kOnce,
       true},
      [](Options& o, const Given& g) { return Set(o.verify_diagnostics, g.on); }},
+    {{"verify-roundtrip", "", Takes::kFlag, "",
+      "write the result as text and binary, read both, and compare", tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.verify_roundtrip, g.on); }},
+    {{"pass-pipeline-crash-reproducer", "mlir-pass-pipeline-crash-reproducer", Takes::kOutput,
+      "FILE", "leave a program and its options in FILE if the passes fail or crash",
+      tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.reproducer, g.value); }},
+    {{"pass-pipeline-local-reproducer", "mlir-pass-pipeline-local-reproducer", Takes::kFlag, "",
+      "write that file anew before every pass, with this pass only", tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.local_reproducer, g.on); }},
+    {{"run-reproducer", "", Takes::kFlag, "", "run the passes and options that such a file holds",
+      tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.run_reproducer, g.on); }},
 
-    tools::Heading<Options>("Performance"),
+    tools::Heading<Options>("Performance", "performance"),
     {{"threads", "j", Takes::kValue, "N",
       "threads for passes on functions, 1 to 1024, also as -jN (default: 1)", tools::Times::kOnce,
       true},
      [](Options& o, const Given& g) {
        return tools::ReadCount(g, 1, kMaxThreads, o.passes.threads);
      }},
-    {{"timing", "mlir-timing", Takes::kFlag, "", "report the time of every pass on standard error",
-      tools::Times::kOnce, true},
+    {{"timing", "mlir-timing", Takes::kFlag, "",
+      "report the time of reading, every pass and writing on standard error", tools::Times::kOnce,
+      true},
      [](Options& o, const Given& g) { return Set(o.passes.timing, g.on); }},
-    {{"timing-json", "", Takes::kFlag, "", "report the time of every pass as JSON",
-      tools::Times::kOnce, true},
+    {{"timing-json", "", Takes::kFlag, "", "report the same as JSON", tools::Times::kOnce, true},
      [](Options& o, const Given& g) {
        o.passes.timing = o.passes.timing || g.on;
        return Set(o.passes.timing_json, g.on);
@@ -189,15 +218,21 @@ constexpr tools::Option<Options> kTable[] = {
     {{"pass-statistics", "mlir-pass-statistics", Takes::kFlag, "", "report the counters of passes",
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.passes.statistics, g.on); }},
+    {{"pass-statistics-json", "", Takes::kFlag, "",
+      "report the counters of passes and rules as JSON", tools::Times::kOnce, true},
+     [](Options& o, const Given& g) {
+       o.passes.statistics = o.passes.statistics || g.on;
+       return Set(o.passes.statistics_json, g.on);
+     }},
 
-    tools::Heading<Options>("Limits"),
+    tools::Heading<Options>("Limits", "limits"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
     tools::MaxNestingRow<Options>(),
     tools::MaxMessageRow<Options>(),
 
-    tools::Heading<Options>("General"),
+    tools::Heading<Options>("General", "general"),
     {{"list-passes", "", Takes::kNothing, "", "list passes and pipelines with their options"},
      [](Options& o, const Given&) { return Set(o.action, Action::kListPasses); }},
     {{"list-rules", "", Takes::kOptional, "RULE",
@@ -206,7 +241,13 @@ constexpr tools::Option<Options> kTable[] = {
        o.list_rules = std::string(g.value);
        return Set(o.action, Action::kListRules);
      }},
-    {{"list-ops", "", Takes::kNothing, "", "list the operations"},
+    {{"describe", "", Takes::kValue, "NAME",
+      "show a pass, operation, rule, family, pipeline, dialect or kernel"},
+     [](Options& o, const Given& g) {
+       o.action = Action::kDescribe;
+       return Set(o.list_rules, g.value);
+     }},
+    {{"list-ops", "", Takes::kNothing, "", "list the operations", tools::Times::kOnce, true},
      [](Options& o, const Given&) { return Set(o.action, Action::kListOps); }},
     {{"dump-pass-pipeline", "", Takes::kFlag, "",
       "print the pipeline with all options on standard error", tools::Times::kOnce, true},
@@ -244,6 +285,8 @@ std::string_view NameOf(Action action) {
       return "list-rules";
     case Action::kListOps:
       return "list-ops";
+    case Action::kDescribe:
+      return "describe";
     case Action::kCheckRules:
       return "check-rules";
     case Action::kRuleAutomaton:
@@ -251,6 +294,45 @@ std::string_view NameOf(Action action) {
     default:
       return "";
   }
+}
+
+// Options that decide what passes do, for reproducers. Those with paths.
+constexpr std::string_view kPathsOfRuns[] = {"rules", "load-ops", "inputs"};
+constexpr std::string_view kSettingsOfRuns[] = {"fast-math",        "disable-rules",
+                                                "opt-bisect-limit", "allow-unregistered-dialect",
+                                                "verify-semantics", "verify-each"};
+
+bool IsOneOf(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The arguments that decide what passes do, with absolute paths. The line has been read before.
+std::vector<std::string> ArgumentsOfRun(const std::vector<std::string>& arguments) {
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    if (arguments[i].empty() || arguments[i] == "-" || arguments[i][0] != '-') continue;
+    Given given = tools::SplitArgument(arguments[i]);
+    const tools::Option<Options>* const option = tools::FindOption(kOptions, given.option);
+    if (option == nullptr) continue;
+    bool used_next = false;
+    const std::string* const next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
+    if (!tools::TakeValue(option->form, next, used_next, given).ok()) continue;
+    i += used_next;
+    const std::string_view name = option->form.name;
+    const bool is_path = IsOneOf(kPathsOfRuns, name);
+    if (!is_path && !IsOneOf(kSettingsOfRuns, name) && !name.starts_with("max-")) continue;
+    std::string argument = WithDashes(name);
+    std::error_code error;
+    if (is_path) {
+      argument += "=" + std::filesystem::absolute(given.value, error).string();
+    } else if (option->form.takes == Takes::kFlag) {
+      argument += given.on ? "" : "=false";
+    } else {
+      argument += fmt::format("={}", given.value);
+    }
+    kept.push_back(std::move(argument));
+  }
+  return kept;
 }
 
 // An option that would change nothing is an error. So is what a list does not look at.
@@ -264,6 +346,8 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
       TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops"}));
       TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.rules.empty(), "load-ops",
                                                 "beside --list-rules without --rules"));
+    } else if (options.action == Action::kDescribe) {
+      TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops"}));
     } else {
       TENON_RETURN_IF_ERROR(takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops"})
                                       : tools::RefuseBeside(options.given, action, {}));
@@ -280,15 +364,32 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
   const PassManagerOptions& passes = options.passes;
   const bool prints = passes.print_before_all || passes.print_after_all ||
                       passes.print_after_change || passes.print_after_failure ||
-                      !passes.print_before.empty() || !passes.print_after.empty();
+                      passes.print_diff || !passes.print_before.empty() ||
+                      !passes.print_after.empty();
   for (const std::string_view name :
-       {"timing", "timing-json", "pass-statistics", "print-ir-before-all", "print-ir-after-all",
-        "print-ir-after-change", "print-ir-after-failure", "print-ir-before", "print-ir-after",
-        "opt-bisect-limit", "disable-rules", "threads", "trace", "verify-semantics", "explain",
-        "fusion-report"}) {
+       {"timing", "timing-json", "pass-statistics", "pass-statistics-json", "print-ir-before-all",
+        "print-ir-after-all", "print-ir-after-change", "print-ir-after-failure", "print-ir-before",
+        "print-ir-after", "print-ir-diff", "opt-bisect-limit", "disable-rules", "threads", "trace",
+        "verify-semantics", "explain", "fusion-report", "pass-pipeline-crash-reproducer"}) {
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.steps.empty(), name,
                                               "without passes (expected some, like -O2)"));
   }
+  for (const std::string_view name : {"print-ir-tree-dir", "print-ir-module-scope"}) {
+    TENON_RETURN_IF_ERROR(tools::RefuseUnless(
+        options.given, prints, name, "where no IR is printed (expected --print-ir-after-change)"));
+  }
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.split_input_file,
+                                            "print-ir-tree-dir", "beside --split-input-file"));
+  for (const std::string_view name : {"pass-pipeline-crash-reproducer", "run-reproducer"}) {
+    TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.split_input_file, name,
+                                              "beside --split-input-file"));
+  }
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.reproducer.empty(),
+                                            "pass-pipeline-local-reproducer",
+                                            "without --pass-pipeline-crash-reproducer"));
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(
+      options.given, !options.given.contains("opt-bisect-limit"), "pass-pipeline-local-reproducer",
+      "beside --opt-bisect-limit, which counts the steps of all passes"));
   for (const std::string_view name : {"print-generic", "print-locations", "elide-resources"}) {
     const bool writes_text = options.WritesIr() && !options.WritesOnnx() && !options.WritesBinary();
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, writes_text || prints, name,
@@ -301,7 +402,7 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
       tools::RefuseUnless(options.given, options.inspect, "json", "without --inspect"));
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(options.given, !options.inspect, "split-input-file", "beside --inspect"));
-  for (const std::string_view name : {"onnx-opset", "onnx-ops"}) {
+  for (const std::string_view name : {"onnx-opset", "onnx-ops", "external-data-out"}) {
     TENON_RETURN_IF_ERROR(
         tools::RefuseUnless(options.given, options.WritesOnnx(), name,
                             "where no ONNX model is written (expected -o FILE.onnx)"));
@@ -354,6 +455,14 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
       return absl::InvalidArgumentError(
           fmt::format("--inputs: {} is not a folder", options.inputs));
   }
+  options.run_arguments = ArgumentsOfRun(arguments);
+  if (options.run_reproducer && options.action == Action::kRun) {
+    if (!has_input || options.input == "-") {
+      return absl::InvalidArgumentError(
+          "--run-reproducer reads a file twice (expected ir-opt FILE --run-reproducer)");
+    }
+    if (options.steps.empty()) return options;  // the passes are in the file
+  }
   TENON_RETURN_IF_ERROR(RefuseIgnored(options, has_input));
   options.passes.print = options.print;
   options.passes.print.elide_resources = true;
@@ -370,8 +479,9 @@ absl::Status BuildPipeline(const Options& options, PassManager& manager) {
   return absl::OkStatus();
 }
 
-std::string HelpText(bool all) {
-  return tools::HelpText({
+absl::StatusOr<std::string> HelpText(std::string_view form, const PassRegistry& registry) {
+  const tools::HelpParts parts = {
+      .program = "ir-opt",
       .usage = "ir-opt INPUT [-o FILE] [options] [passes]",
       .intro =
           R"(Reads a program, runs passes on it in the order of the command line, and writes the result.
@@ -379,7 +489,6 @@ INPUT is an ONNX file, IR text or a binary module. "-" is standard input.
 Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
 --list-passes lists the passes, their options and the pipelines.
 )",
-      .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  done
   1  a pass or a comparison failed, or a rule is wrong
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
@@ -393,9 +502,23 @@ Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
   ir-opt --check-rules=my.drr
 )",
       .guides =
-          R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-a-rewrite.md, docs/guide/write-a-rule.md
+          R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-passes.md, docs/guide/debug-a-rewrite.md
 )",
-  });
+  };
+  std::vector<tools::OptionForm> passes;
+  const auto add = [&](std::string_view name, std::string_view summary, bool has_options) {
+    passes.push_back({.name = name,
+                      .alias = {},
+                      .takes = has_options ? Takes::kOptional : Takes::kNothing,
+                      .value_name = "OPTIONS",
+                      .help = summary,
+                      .times = tools::Times::kAny});
+  };
+  for (const auto& [name, pass] : registry.passes()) add(name, pass.summary, !pass.options.empty());
+  for (const auto& [name, row] : registry.pipelines()) {
+    if (!name.starts_with("O")) add(name, row.summary, false);
+  }
+  return tools::HelpIn(form, parts, tools::FormsOf(kOptions), passes);
 }
 
 }  // namespace tenon::ir_opt

@@ -34,6 +34,11 @@ struct Options {
   bool allow_unregistered_dialect = false;   // --allow-unregistered-dialect
   bool split_input_file = false;             // --split-input-file
   bool verify_diagnostics = false;           // --verify-diagnostics
+  bool verify_roundtrip = false;             // --verify-roundtrip
+  std::string reproducer;                    // --pass-pipeline-crash-reproducer
+  bool local_reproducer = false;             // --pass-pipeline-local-reproducer
+  bool run_reproducer = false;               // --run-reproducer
+  std::vector<std::string> run_arguments;    // those of the line that decide what passes do
   bool dump_pass_pipeline = false;           // --dump-pass-pipeline
   std::string explain;                       // RULE[@NODE]
   std::string fusion_report;                 // a file; JSON if it ends in .json
@@ -42,14 +47,14 @@ struct Options {
   std::vector<std::string> disabled_rules;   // names, families and patterns
   std::string trace;                         // a file that ends in .json or .html
   bool fast_math = false;                    // --fast-math
-  bool help_all = false;                     // --help=all
+  std::string help;                          // --help: what it asks for
   bool verify_semantics = false;             // --verify-semantics
   tools::LimitOptions limits;                // --max-…
   tools::ExternalDataOptions external_data;  // --external-data…
   std::string inputs;                        // a folder, for verify_semantics
   int64_t bisect_limit = -1;                 // steps that are made; -1: all
   std::vector<std::string> check_rules;      // files; none: the built-in rules
-  std::string list_rules;                    // what --list-rules or --rule-automaton names
+  std::string list_rules;  // what --list-rules, --describe or --rule-automaton names
   // What the program does.
   enum class Action : uint8_t {
     kRun,           // runs the pipeline
@@ -58,6 +63,7 @@ struct Options {
     kListPasses,    // --list-passes
     kListRules,     // --list-rules
     kListOps,       // --list-ops
+    kDescribe,      // --describe
     kCheckRules,    // --check-rules
     kRuleAutomaton  // --rule-automaton
   } action = Action::kRun;
@@ -69,6 +75,8 @@ struct Options {
   std::string json;        // the file for its report as JSON; "-" prints only the JSON
   int64_t onnx_opset = 0;  // --onnx-opset; 0: that of the model
   OnnxOps onnx_ops = OnnxOps::kStandard;  // --onnx-ops
+
+  std::string external_data_out;  // --external-data-out
 
   // True if nodes of com.microsoft are written as they were read.
   bool KeepsMicrosoft() const {
@@ -87,15 +95,16 @@ struct Options {
 };
 
 // Reads the command line. Every pass and named pipeline of `registry` is a flag. InvalidArgument,
-// with a message for the user, if the line is wrong.
+// with a message for the user, if the line is wrong. With --run-reproducer and without passes, the
+// result is incomplete: the caller adds the arguments of the file and calls this again.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
                                          const PassRegistry& registry);
 
 // Appends the passes of the command line. The error points into the text of the user.
 absl::Status BuildPipeline(const Options& options, PassManager& manager);
 
-// Returns the text for --help: the options that most people need, or all of them.
-std::string HelpText(bool all);
+// Returns the text for --help=`form` (HelpIn in tools/command_line/help.h).
+absl::StatusOr<std::string> HelpText(std::string_view form, const PassRegistry& registry);
 
 }  // namespace tenon::ir_opt
 

@@ -15,10 +15,13 @@
 #include "frontends/onnx/importer.h"
 #include "ir/base/check.h"
 #include "pass/rewrite_step.h"
+#include "pass/stopwatch.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/progress.h"
 #include "tools/ir-opt/expected_diagnostics.h"
 #include "tools/ir-opt/files.h"
+#include "tools/ir-opt/reproducer.h"
+#include "tools/ir-opt/roundtrip.h"
 #include "transforms/rules/rule_cache.h"
 
 namespace tenon::ir_opt {
@@ -84,8 +87,10 @@ class Processor {
       if (print) PrintError(FormatDiagnostic(context, diagnostic));
     };
     tools::Progress::Begin("reading " + file_);
-    absl::StatusOr<Model> model =
-        bytes.has_value() ? LoadFromBytes(*bytes, file_, load) : Load(options_.input, load);
+    absl::StatusOr<Model> model = [&] {
+      const Stopwatch watch(outcome.around.read_seconds);
+      return bytes.has_value() ? LoadFromBytes(*bytes, file_, load) : Load(options_.input, load);
+    }();
     if (!model.ok()) {
       Report(model.status());
       return kBadInput;
@@ -134,6 +139,16 @@ class Processor {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
+    if (options_.verify_roundtrip) {
+      LoadOptions again = load;
+      again.external_data_root.clear();
+      again.parameter_files.clear();
+      again.replaceable.clear();
+      again.edit = {};
+      const std::vector<std::string> differences = RoundtripDifferences(*model, again);
+      for (const std::string& difference : differences) tools::PrintErrorText(difference + "\n");
+      if (!differences.empty()) return kFailed;
+    }
     if (options_.inspect) {
       absl::StatusOr<Inspection> inspection = Inspect(*model, *reasons_);
       if (!inspection.ok()) {
@@ -145,8 +160,11 @@ class Processor {
     if (!options_.WritesIr()) return kDone;
     if (options_.WritesOnnx()) {
       tools::Progress::Begin("writing " + options_.output);
-      const absl::Status written = ExportOnnx(
-          *model, options_.output, {.opset = options_.onnx_opset, .ops = options_.onnx_ops});
+      const Stopwatch watch(outcome.around.write_seconds);
+      const absl::Status written = ExportOnnx(*model, options_.output,
+                                              {.opset = options_.onnx_opset,
+                                               .ops = options_.onnx_ops,
+                                               .external_data = options_.external_data_out});
       if (written.ok()) return kDone;
       // Passes of the export are none that the user named.
       if (!HasToldError()) Report(written);
@@ -194,6 +212,7 @@ class Processor {
     if (!observers.empty()) context.observer = &observers;
     PassManagerOptions options = options_.passes;
     options.sink = tools::PrintErrorText;
+    options.on_times = [&outcome](const PassTimes& times) { outcome.times = times; };
     std::string last_step;
     if (options_.bisect_limit >= 0) {
       context.allow_rewrite = [&](const RewriteStep& step) {
@@ -211,7 +230,7 @@ class Processor {
     }
     Operation* module = model.module();
     absl::Status status;
-    if (!options_.steps.empty()) status = manager.Run(module, context, options).status();
+    if (!options_.steps.empty()) status = RunWithReproducer(manager, module, context, options);
     if (verifier) {
       const std::vector<std::string> lines = verifier->Summary();
       for (const std::string& line : lines) PrintError("verify-semantics: " + line);
@@ -238,10 +257,30 @@ class Processor {
       status = ExplainUntried(module, context);
       outcome.report += ExplainText(log, query.title);
     }
-    if (options.statistics && !rule_counts.empty()) {
+    if (options.statistics && !options.statistics_json && !rule_counts.empty()) {
       PrintError("rules");
       for (const auto& [rule, count] : rule_counts)
         PrintError(fmt::format("  {:8} {}", count, rule));
+    }
+    return status;
+  }
+
+  // Leaves a file that repeats the run if it does not end well.
+  absl::Status RunWithReproducer(PassManager& manager, Operation* module, PassContext& context,
+                                 PassManagerOptions& options) {
+    if (options_.reproducer.empty()) return manager.Run(module, context, options).status();
+    Reproducer reproducer(options_.reproducer, options_.run_arguments);
+    if (options_.local_reproducer) {
+      options.before_pass = [&](const std::string& pipeline, Operation* whole) {
+        return reproducer.Write(pipeline, *whole);
+      };
+    }
+    TENON_RETURN_IF_ERROR(reproducer.Write(manager.Text(), *module));
+    absl::Status status = manager.Run(module, context, options).status();
+    if (status.ok()) {
+      reproducer.Remove();
+    } else {
+      PrintError("ir-opt: " + reproducer.Note());
     }
     return status;
   }

@@ -8,6 +8,7 @@
 
 #include "frontends/cpp/inspect/inspect.h"
 #include "frontends/cpp/tenon.h"
+#include "pass/pass_times.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-opt/options.h"
 
@@ -21,6 +22,8 @@ struct Outcome {
   std::optional<Inspection> inspection;  // the answer to --inspect
   std::string fusion_report;             // the text for --fusion-report
   std::string trace;                     // the text for --trace
+  std::optional<PassTimes> times;        // the answer to --timing, where passes have run
+  AroundPasses around;                   // and what reading and writing took
 };
 
 // Loads and transforms one input. `bytes` is IR text or an ONNX model; without it, loads the file

@@ -11,6 +11,7 @@
 #include "ir/base/write_file.h"
 #include "ir/core/text/printer.h"
 #include "ir/serialize/binary_module.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
 #include "tools/command_line/temporary_folder.h"
@@ -178,8 +179,7 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      tools::PrintText(HelpText(options->help_all));
-      return tools::kDone;
+      return tools::PrintHelp("ir-reduce", HelpText(options->help));
     case Options::Action::kVersion:
       tools::PrintText("ir-reduce (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

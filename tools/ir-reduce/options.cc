@@ -1,6 +1,7 @@
 #include "tools/ir-reduce/options.h"
 
 #include "ir/base/check.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/progress.h"
 
@@ -14,7 +15,7 @@ using tools::Takes;
 constexpr int64_t kMostSeconds = 86400;
 
 constexpr tools::Option<Options> kTable[] = {
-    tools::Heading<Options>("Test"),
+    tools::Heading<Options>("Test", "test"),
     {{"test", "", Takes::kValue, "CMD",
       "keep a program if CMD, with its file in place of {} or at the end, exits with 0"},
      [](Options& o, const Given& g) { return Set(o.test, g.value); }},
@@ -23,7 +24,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"max-tries", "", Takes::kValue, "N", "stop after N tests (default: 10000)"},
      [](Options& o, const Given& g) { return tools::ReadInteger(g, 1, INT64_MAX, o.most_tries); }},
 
-    tools::Heading<Options>("Reduction"),
+    tools::Heading<Options>("Reduction", "reduction"),
     {{"rules", "", Takes::kValue, "FILE",
       "also try the rules of FILE, which may change what is computed; repeatable",
       tools::Times::kAny},
@@ -40,7 +41,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"shrink-dims", "", Takes::kFlag, "", "also make dimensions smaller (default: on)"},
      [](Options& o, const Given& g) { return Set(o.shrink_dims, g.on); }},
 
-    tools::Heading<Options>("Input"),
+    tools::Heading<Options>("Input", "input"),
     {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects"},
      [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
     tools::LoadOpsRow<Options>(),
@@ -48,7 +49,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::ExternalDataLinksRow<Options>(),
     tools::ParamsRow<Options>(),
 
-    tools::Heading<Options>("Output"),
+    tools::Heading<Options>("Output", "output"),
     {{"o", "", Takes::kOutput, "FILE",
       "write the smallest program to FILE, also in between (default: standard output)"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
@@ -56,13 +57,13 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return Set(o.generic, g.on); }},
     tools::JsonRow<Options>(),
 
-    tools::Heading<Options>("Limits"),
+    tools::Heading<Options>("Limits", "limits"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxNestingRow<Options>(),
     tools::MaxMessageRow<Options>(),
 
-    tools::Heading<Options>("General"),
+    tools::Heading<Options>("General", "general"),
     tools::QuietRow<Options>(),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
@@ -93,8 +94,9 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   return options;
 }
 
-std::string HelpText(bool all) {
-  return tools::HelpText({
+absl::StatusOr<std::string> HelpText(std::string_view form) {
+  const tools::HelpParts parts = {
+      .program = "ir-reduce",
       .usage = "ir-reduce FILE --test=CMD [options]",
       .intro =
           R"(Finds the smallest form of a program for which a test of yours still succeeds. Drops functions,
@@ -102,7 +104,6 @@ blocks, operations, operands and attributes, and makes dimensions smaller. Each 
 tested verifies.
 FILE is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
-      .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  the smallest program is written
   1  the test fails for the program as it is
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
@@ -115,7 +116,8 @@ FILE is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
       .guides = R"(  docs/guide/reduce-a-program.md
 )",
-  });
+  };
+  return tools::HelpIn(form, parts, tools::FormsOf(kOptions));
 }
 
 }  // namespace tenon::ir_reduce

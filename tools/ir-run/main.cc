@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontends/cpp/version.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
 #include "tools/ir-run/compare.h"
@@ -26,8 +27,7 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
-      tools::PrintText(HelpText(options->help_all));
-      return tools::kDone;
+      return tools::PrintHelp("ir-run", HelpText(options->help));
     case Options::Action::kVersion:
       tools::PrintText("ir-run (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

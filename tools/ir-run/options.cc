@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "ir/base/check.h"
+#include "tools/command_line/help.h"
 #include "tools/command_line/option_table.h"
 #include "tools/command_line/progress.h"
 
@@ -75,7 +76,7 @@ absl::Status ReadOnnxTest(const Given& given, Options& options) {
 }
 
 constexpr tools::Option<Options> kTable[] = {
-    tools::Heading<Options>("Input and output"),
+    tools::Heading<Options>("Input and output", "files"),
     {{"input", "", Takes::kValue, "NAME=FILE",
       "read input NAME from a .npy or TensorProto file; repeatable", tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
@@ -114,7 +115,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return ReadAdapterWeight(g, o); }},
     tools::JsonRow<Options>(),
 
-    tools::Heading<Options>("Optimization"),
+    tools::Heading<Options>("Optimization", "passes"),
     tools::LevelsRow<Options>("optimization level (default: 2)"),
     tools::PrecisionRow<Options>("weights of linear layers: fp32, bf16 or int8 (default: fp32)"),
     tools::LoadOpsRow<Options>(),
@@ -122,7 +123,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::DisableRulesRow<Options>(),
     tools::FastMathRow<Options>(),
 
-    tools::Heading<Options>("Checking results"),
+    tools::Heading<Options>("Checking results", "checks"),
     {{"check", "", Takes::kValue, "DIR",
       "read input_N.pb of DIR, and compare the results with output_N.pb"},
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
@@ -143,7 +144,7 @@ constexpr tools::Option<Options> kTable[] = {
       "fill unused memory with NaNs to expose a wrong memory plan"},
      [](Options& o, const Given&) { return Set(o.check_memory, true); }},
 
-    tools::Heading<Options>("Performance"),
+    tools::Heading<Options>("Performance", "performance"),
     tools::DeviceRow<Options>("run the optimized program on the first GPU (default: cpu)"),
     tools::ThreadsRow<Options>("number of threads, 1 to 1024 (default: one per core)"),
     {{"runs", "", Takes::kValue, "N",
@@ -159,14 +160,14 @@ constexpr tools::Option<Options> kTable[] = {
       "hash the model and the weight cache at every start (default: off)"},
      [](Options& o, const Given& g) { return Set(o.verify_weights, g.on); }},
 
-    tools::Heading<Options>("Limits"),
+    tools::Heading<Options>("Limits", "limits"),
     tools::MaxMemoryRow<Options>(),
     tools::MaxInputRow<Options>(),
     tools::MaxTripsRow<Options>(),
     tools::MaxNestingRow<Options>(),
     tools::MaxMessageRow<Options>(),
 
-    tools::Heading<Options>("General"),
+    tools::Heading<Options>("General", "general"),
     tools::QuietRow<Options>(),
     tools::HelpRow<Options>(),
     tools::VersionRow<Options>(),
@@ -246,13 +247,13 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   return options;
 }
 
-std::string HelpText(bool all) {
-  return tools::HelpText({
+absl::StatusOr<std::string> HelpText(std::string_view form) {
+  const tools::HelpParts parts = {
+      .program = "ir-run",
       .usage = "ir-run MODEL [options]",
       .intro = R"(Runs a model twice, as it is and optimized, and compares results and times.
 MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
-      .options = tools::HelpOf(kOptions, !all),
       .statuses = R"(  0  every check passed
   1  an output differs
   2  the command line or a file is wrong, a limit is exceeded, or an output cannot be written
@@ -267,7 +268,8 @@ MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
 )",
       .guides = R"(  docs/guide/run-a-model.md, docs/guide/profile.md
 )",
-  });
+  };
+  return tools::HelpIn(form, parts, tools::FormsOf(kOptions));
 }
 
 }  // namespace tenon::ir_run

@@ -38,7 +38,8 @@ ALLOWED = {
 VENDOR_ALLOWED = {
     r"google/protobuf/|.*\.pb\.h$": ["frontends/onnx", "tests"],
     r"(oneapi/dnnl/|dnnl|hwy/|xbyak/|omp\.h|cuda|cublas|cudnn|nvrtc|nccl)": ["kernels", "executor", "tests"],
-    r"(re2/|jpeglib\.h|png\.h|webp/|tiffio\.h|openjpeg)": ["kernels"],
+    r"re2/": ["kernels", "tools"],
+    r"(jpeglib\.h|png\.h|webp/|tiffio\.h|openjpeg)": ["kernels"],
     r"nlohmann/": ["executor", "frontends/cpp", "tools", "tests", "pass", "drr"],
     r"(mlir|llvm)/": ["tests/bench"],
     r"(gtest|gmock|benchmark)/": ["tests"],

@@ -67,6 +67,7 @@ class Licm : public Pass {
 PassInfo LicmPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"ops-moved", "operations moved in front of a loop"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<Licm>(); };
   return info;

@@ -203,6 +203,7 @@ class Sccp : public Pass {
 PassInfo SccpPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"values-replaced", "values that are constants"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<Sccp>(); };
   return info;
 }

@@ -288,6 +288,11 @@ class SimplifyCfg : public Pass {
 PassInfo SimplifyCfgPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"arguments-removed", "block arguments that are not needed"},
+                     {"blocks-joined", "blocks joined with the one in front"},
+                     {"blocks-removed", "blocks that are never reached"},
+                     {"conditions-known", "branches whose condition is known"},
+                     {"jumps-shortened", "jumps past blocks that only jump"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<SimplifyCfg>(); };
   return info;

@@ -145,6 +145,7 @@ class SimplifyRegions : public Pass {
 PassInfo SimplifyRegionsPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"blocks-removed", "blocks merged with an equal one"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<SimplifyRegions>(); };
   return info;

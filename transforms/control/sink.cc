@@ -92,6 +92,7 @@ class Sink : public Pass {
 PassInfo SinkPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"ops-moved", "operations moved into a branch"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<Sink>(); };
   return info;

@@ -307,6 +307,7 @@ class ExpandConvTranspose : public Pass {
 PassInfo ExpandConvTransposePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"expanded", "transposed convolutions taken apart"}};
   info.options = {{"all", PassOption::Type::kBool, "false",
                    "also those that the CPU has a kernel of its own for"}};
   info.create = [](const PassOptionValues& options) {

@@ -250,6 +250,7 @@ class ExpandEinsum : public Pass {
 PassInfo ExpandEinsumPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"expanded", "einsums taken apart"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<ExpandEinsum>(); };
   return info;
 }

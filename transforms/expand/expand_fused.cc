@@ -58,6 +58,7 @@ class ExpandFused : public Pass {
 PassInfo ExpandFusedPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"expanded", "operations taken apart"}};
   info.options = {{"all", PassOption::Type::kBool, "false",
                    "all fused operations, not only those without a CUDA kernel"}};
   info.create = [](const PassOptionValues& values) {

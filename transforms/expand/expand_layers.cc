@@ -310,6 +310,7 @@ class ExpandLayers : public Pass {
 PassInfo ExpandLayersPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"expanded", "operations taken apart"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<ExpandLayers>(); };
   return info;
 }

@@ -186,6 +186,14 @@ class Inline : public Pass {
 PassInfo InlinePassInfo() {
   PassInfo info;
   info.anchor = "builtin.module";
+  info.statistics = {
+      {"calls-inlined", "calls replaced by the body"},
+      {"skipped-not-possible", "calls that check an extent of which the caller knows nothing"},
+      {"skipped-other-symbols", "calls whose callee refers to other symbols of the same names"},
+      {"skipped-recursive", "calls that may recurse"},
+      {"skipped-too-deep", "calls in too many levels of nesting"},
+      {"skipped-too-large", "calls beyond the size of a function"},
+      {"skipped-too-many-copies", "calls beyond the size of a module"}};
   info.options = {{"max-ops", PassOption::Type::kCount, "100000",
                    "a call stays where its function would have more operations than that"}};
   info.create = [](const PassOptionValues& values) {

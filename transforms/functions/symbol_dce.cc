@@ -94,6 +94,7 @@ class SymbolDcePass : public Pass {
 PassInfo SymbolDcePassInfo() {
   PassInfo info;
   info.anchor = "builtin.module";
+  info.statistics = {{"symbols-removed", "private functions and others that nothing refers to"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<SymbolDcePass>(); };
   return info;
 }

@@ -212,6 +212,14 @@ class ConstantFold : public Pass {
 PassInfo ConstantFoldPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {
+      {"folded", "operations that were computed"},
+      {"folded-bytes", "bytes of their results"},
+      {"simplified", "operations replaced by an operand or a constant, without computing"},
+      {"skipped-no-kernel", "operations on constants without a reference kernel"},
+      {"skipped-refused", "operations on constants that a kernel refused"},
+      {"skipped-too-large", "operations on constants with results over max-bytes"},
+      {"skipped-too-long", "operations on constants beyond the budget of steps"}};
   info.steps = PassSteps::kEach;
   info.options = {
       {"max-bytes", PassOption::Type::kCount, "65536",

@@ -191,6 +191,7 @@ class Cse : public Pass {
 PassInfo CsePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"ops-merged", "operations replaced by an equal one"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<Cse>(); };
   return info;

@@ -149,6 +149,8 @@ class Dce : public Pass {
 PassInfo DcePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"blocks-removed", "blocks that are never reached"},
+                     {"ops-removed", "operations without use"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<Dce>(); };
   return info;

@@ -38,6 +38,7 @@ class StripLocations : public Pass {
 PassInfo StripLocationsPassInfo() {
   PassInfo info;
   info.anchor = "builtin.module";
+  info.statistics = {{"locations-stripped", "operations and arguments that lost their place"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<StripLocations>(); };
   return info;

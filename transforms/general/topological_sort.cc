@@ -111,6 +111,7 @@ class TopologicalSort : public Pass {
 PassInfo TopologicalSortPassInfo() {
   PassInfo info;
   info.anchor = "builtin.module";
+  info.statistics = {{"ops-moved", "operations moved behind what they read"}};
   info.on_any_op = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<TopologicalSort>(); };
   return info;

@@ -283,6 +283,9 @@ class FuseElementwise : public Pass {
 PassInfo FuseElementwisePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"groups", "groups that were made"},
+                     {"groups-with-rows", "groups that reduce rows"},
+                     {"ops-grouped", "operations in groups"}};
   info.options = {{"rows", PassOption::Type::kBool, "false",
                    "all reductions, norms and softmax over the last axis join groups"}};
   info.create = [](const PassOptionValues& options) {

@@ -410,6 +410,8 @@ class ClassifyMasks : public Pass {
 PassInfo ClassifyMasksPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"*", "attentions with a mask of each class"},
+                     {"masks narrowed", "masks that got smaller"}};
   info.explains = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<ClassifyMasks>(); };
   return info;

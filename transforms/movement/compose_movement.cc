@@ -115,6 +115,7 @@ class ComposeMovement : public Pass {
 PassInfo ComposeMovementPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"composed", "chains that became one gather"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<ComposeMovement>(); };
   return info;
 }

@@ -224,6 +224,8 @@ class SinkExpands : public Pass {
 PassInfo SinkExpandsPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"expands-dropped", "expands that the next operation does itself"},
+                     {"expands-moved", "expands moved behind an operation"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<SinkExpands>(); };
   return info;
 }

@@ -35,6 +35,7 @@ class PrintOpStats : public Pass {
 PassInfo PrintOpStatsPassInfo() {
   PassInfo info;
   info.anchor = "builtin.module";
+  info.statistics = {{"*", "operations of each name"}};
   info.on_any_op = true;
   info.steps = PassSteps::kNone;
   info.create = [](const PassOptionValues&) { return std::make_unique<PrintOpStats>(); };

@@ -29,6 +29,9 @@ class ApplyRulesOfFile : public Pass {
 PassInfo ApplyRulesPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"dead", "operations without use, removed"},
+                     {"folded", "operations folded in place"},
+                     {"rewrites", "rewrites by rules"}};
   info.steps = PassSteps::kEach;
   info.options = {{.name = "file",
                    .type = PassOption::Type::kString,

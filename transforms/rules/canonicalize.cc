@@ -30,6 +30,9 @@ class Canonicalize : public Pass {
 PassInfo CanonicalizePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"dead", "operations without use, removed"},
+                     {"folded", "operations folded in place"},
+                     {"rewrites", "rewrites by rules"}};
   info.steps = PassSteps::kEach;
   info.create = [](const PassOptionValues&) { return std::make_unique<Canonicalize>(); };
   return info;

@@ -31,6 +31,9 @@ PassInfo FinalRulesPassInfo() { return FinalRulesPassInfo(HostRules()); }
 PassInfo FinalRulesPassInfo(HostRules rules) {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"dead", "operations without use, removed"},
+                     {"folded", "operations folded in place"},
+                     {"rewrites", "rewrites by rules"}};
   info.steps = PassSteps::kEach;
   info.create = [rules = std::move(rules)](const PassOptionValues&) {
     return std::make_unique<FinalRules>(rules);

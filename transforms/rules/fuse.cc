@@ -59,6 +59,9 @@ PassInfo FusePassInfo() { return FusePassInfo(HostRules()); }
 PassInfo FusePassInfo(HostRules rules) {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"dead", "operations without use, removed"},
+                     {"folded", "operations folded in place"},
+                     {"rewrites", "rewrites by rules"}};
   info.steps = PassSteps::kEach;
   std::vector<std::string> names;
   for (const pattern::Family& family : pattern::Families()) {

@@ -366,6 +366,14 @@ class InferShapes : public Pass {
 PassInfo InferShapesPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {
+      {"captures-refined", "types of values that a region reads and that are refined"},
+      {"dims-named", "values with unknown extents that got names"},
+      {"ops-erased", "shape computations without use, removed"},
+      {"shape-values", "shape computations replaced by dimension expressions"},
+      {"slices-normalized", "slices with bounds in a normal form"},
+      {"static-forms", "run-time forms replaced by static ones"},
+      {"types-refined", "types of results that are known better"}};
   info.steps = PassSteps::kNone;
   info.establishes = static_cast<uint32_t>(ModuleProperty::kShapesInferred);
   info.create = [](const PassOptionValues&) { return std::make_unique<InferShapes>(); };

@@ -344,6 +344,7 @@ class CanonicalizeSplits : public Pass {
 PassInfo CanonicalizeSplitsPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"splits", "splits that were made"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<CanonicalizeSplits>(); };
   return info;
 }

@@ -390,6 +390,7 @@ class HoistSlices : public Pass {
 PassInfo HoistSlicesPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"slices-hoisted", "operations that compute only slices now"}};
   info.create = [](const PassOptionValues&) { return std::make_unique<HoistSlices>(); };
   return info;
 }

@@ -140,6 +140,10 @@ class CompressWeights : public Pass {
 PassInfo CompressWeightsPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.statistics = {{"bytes-saved", "bytes of weights before less those after"},
+                     {"compressed", "weights in fewer bits"},
+                     {"kept-not-finite", "weights kept because of infinities or NaNs"},
+                     {"kept-small", "weights kept because they are small"}};
   info.options = {
       {"to", PassOption::Type::kString, "i8", "element type of the weights", {"bf16", "i8"}},
       {"group", PassOption::Type::kCount, "32",

@@ -86,6 +86,7 @@ class FoldParameters : public Pass {
 PassInfo FoldParametersPassInfo() {
   PassInfo info;
   info.anchor = "builtin.module";
+  info.statistics = {{"reads-folded", "reads of parameters that became constants"}};
   info.steps = PassSteps::kEach;  // none where there are no parameters
   info.create = [](const PassOptionValues&) { return std::make_unique<FoldParameters>(); };
   return info;

@@ -87,6 +87,7 @@ class UnfoldParameters : public Pass {
 PassInfo UnfoldParametersPassInfo() {
   PassInfo info;
   info.anchor = "builtin.module";
+  info.statistics = {{"parameters", "constants that became parameters"}};
   info.options = {{.name = "min-elements",
                    .type = PassOption::Type::kCount,
                    .default_text = "2",

@@ -59,6 +59,8 @@ absl::Status Export(const Model& model, const std::string& path, const ExportOpt
   if (model.info() != nullptr) write.info = *model.info();
   write.producer_version = TENON_VERSION;
   write.max_inline_bytes = options.max_inline_bytes;
+  write.external_data = options.external_data;
+  write.sources = model.files();
   return onnx::WriteOnnx(*main, path, write);
 }
 

@@ -26,6 +26,9 @@ struct ExportOptions {
   // Models of more bytes have their weights in a file `<path>.data` beside them. At most 2 GiB less
   // 1 MiB, which is protobuf's limit.
   int64_t max_inline_bytes = (int64_t{1} << 31) - (int64_t{1} << 20);
+  // A file for the weights of at least 1 KiB, of a model of any size: in the folder of the model,
+  // or in one below that is there. Empty: only models over max_inline_bytes have such a file.
+  std::string external_data{};
 };
 
 // Writes the main function of a model to the file `path`, "-" for standard output, as the operators
@@ -35,7 +38,9 @@ struct ExportOptions {
 // about itself. The model stays as it is.
 //
 // Unimplemented, with the operation, for one that ONNX cannot express. InvalidArgument for a wrong
-// option, a model without a main function, or a file that cannot be written.
+// option, a model without a main function, or a file that cannot be written. So is a file of
+// weights that is outside of the model's folder, or that `model` was read from (Model::files).
+// After an error, the file `path` is as it was.
 absl::Status ExportOnnx(const Model& model, const std::string& path,
                         const ExportOptions& options = {});
 

@@ -115,6 +115,7 @@ absl::Status RegisterExportPass(PassRegistry& registry) {
   info.summary = "Writes every operation as nodes of ONNX";
   info.anchor = "func.func";
   info.steps = PassSteps::kNone;
+  info.statistics = {{"operations", "operations written as nodes"}};
   info.options = {
       {"opset", PassOption::Type::kCount, "18", "version of ONNX's operators, 17 to 28"},
       {"ops",

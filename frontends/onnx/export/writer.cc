@@ -1,5 +1,6 @@
 #include "frontends/onnx/export/writer.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -229,6 +230,38 @@ std::vector<Tensor> TensorsOf(const GraphWriter& writer, const std::string& data
   return tensors;
 }
 
+// The location of a file of weights as the model names it: relative to its folder.
+absl::StatusOr<std::string> LocationOf(const std::string& data, const std::string& path,
+                                       const WriteOptions& options) {
+  const std::string model = ReplacedPath(path), file = ReplacedPath(data);
+  if (file.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: weights are mapped from their file (expected a regular file)", data));
+  }
+  const size_t folder = model.rfind('/') + 1;
+  if (model.empty() || file.substr(0, folder) != model.substr(0, folder)) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: external data lies in the folder of its model, or in one below (expected "
+                    "a file beside {})",
+                    data, path));
+  }
+  if (file == model) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: is the model itself (expected another file for its weights)", data));
+  }
+  struct stat now = {};
+  if (stat(file.c_str(), &now) == 0) {
+    for (const SourceFile& source : options.sources) {
+      if (source.device != now.st_dev || source.inode != now.st_ino) continue;
+      return absl::InvalidArgumentError(
+          fmt::format("{}: the model was read from this file, which another model may need "
+                      "(expected a new file)",
+                      data));
+    }
+  }
+  return file.substr(folder);
+}
+
 }  // namespace
 
 absl::Status WriteOnnx(const Operation& function, const std::string& path,
@@ -243,18 +276,19 @@ absl::Status WriteOnnx(const Operation& function, const std::string& path,
   const std::string text = Serialized(graph);
   int64_t bytes = static_cast<int64_t>(text.size());
   for (const Initializer& initializer : writer.initializers()) bytes += BytesOf(initializer.value);
-  std::string data;
-  if (bytes > options.max_inline_bytes) {
+  std::string data = options.external_data, location;
+  if (data.empty() && bytes > options.max_inline_bytes) data = path + ".data";
+  if (!data.empty()) {
     if (path == "-") {
       return absl::InvalidArgumentError(
-          "a model of 2 GiB or more cannot be written to standard output (expected -o FILE)");
+          "a model whose weights are in another file, as those of 2 GiB or more are, cannot be "
+          "written to standard output (expected -o FILE)");
     }
-    data = path.substr(path.rfind('/') + 1) + ".data";
+    TENON_ASSIGN_OR_RETURN(location, LocationOf(data, path, options));
   }
-  const std::vector<Tensor> tensors = TensorsOf(writer, data);
+  const std::vector<Tensor> tensors = TensorsOf(writer, location);
   if (!data.empty()) {
-    TENON_RETURN_IF_ERROR(
-        WriteFile(path + ".data", [&](TextSink sink) { return WriteData(tensors, sink); }));
+    TENON_RETURN_IF_ERROR(WriteFile(data, [&](TextSink sink) { return WriteData(tensors, sink); }));
   }
   const auto write = [&](TextSink sink) { return WriteModel(model, text, tensors, sink); };
   if (path != "-") return WriteFile(path, write);

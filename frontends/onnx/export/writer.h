@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "frontends/onnx/export/local_functions.h"
 #include "frontends/onnx/file/model_info.h"
+#include "ir/base/source_file.h"
 #include "ir/core/operation.h"
 
 namespace tenon::onnx {
@@ -21,6 +22,11 @@ struct WriteOptions {
   // Models of more bytes have their weights in a file beside them, `<path>.data`. Protobuf's limit
   // is 2 GiB.
   int64_t max_inline_bytes = (int64_t{1} << 31) - (int64_t{1} << 20);
+  // A file for weights of at least 1 KiB, of a model of any size. Empty: `<path>.data`, where the
+  // model is over max_inline_bytes.
+  std::string external_data;
+  // Files that the weights are read from, which are not replaced by those that are written.
+  std::span<const SourceFile> sources;
   // What calls of OutlineFused call. Those of equal nodes become one function.
   std::span<const LocalFunction> functions;
 };
@@ -31,7 +37,8 @@ struct WriteOptions {
 // the file, one at a time.
 //
 // Unimplemented, with the operation, for what ONNX cannot express; also for a value that is written
-// and whose type is not known. InvalidArgument if the file cannot be written.
+// and whose type is not known. InvalidArgument if a file cannot be written, or if the file of
+// weights is outside of the folder of `path`, or is one of `sources`.
 absl::Status WriteOnnx(const Operation& function, const std::string& path,
                        const WriteOptions& options = {});
 
