@@ -125,7 +125,7 @@ std::string HelpText(bool all) {
   return tools::HelpText({
       .usage = "ir-bench MODEL [options]",
       .intro = R"(Times a model, alone or in turns with other engines.
-MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
+MODEL is an ONNX file, IR text, a binary module or a saved program. "-" is standard input.
 Other engines read ONNX only.
 )",
       .options = tools::HelpOf(kOptions, !all),
