@@ -77,6 +77,7 @@ struct Functions {
   absl::flat_hash_map<Operation*, std::shared_ptr<ProgramImpl>> programs;
   std::vector<Operation*> order;  // of their first calls
   std::vector<ProgramParameter> parameters;
+  int num_packing = 0;  // instructions so far whose kernels pack
 
   // Returns the program of `func`, which may be empty yet. Calls of each other keep no program
   // alive: the one that runs first owns all others.
@@ -187,7 +188,7 @@ class Compiler {
     TENON_ASSIGN_OR_RETURN(BufferTable table, BufferTable::Analyze(block));
     AddSets(block, table);
     MarkSizeProducts(*program_);
-    TENON_RETURN_IF_ERROR(PlaceConstants(*program_));
+    TENON_RETURN_IF_ERROR(PlaceConstants(*program_, &functions_.num_packing));
     return table;
   }
 

@@ -73,7 +73,7 @@ absl::Status Align(ProgramValue& value) {
 }
 
 std::shared_ptr<InstructionWeights> WeightsOf(const ProgramImpl& program,
-                                              const Instruction& instruction, bool on_disk) {
+                                              const Instruction& instruction, int number) {
   std::vector<InstructionWeights::Constant> constants;
   for (int input : instruction.kernel_inputs) {
     constants.emplace_back();
@@ -81,12 +81,12 @@ std::shared_ptr<InstructionWeights> WeightsOf(const ProgramImpl& program,
     constants.back() = {program.values[input].constant, program.values[input].large};
   }
   return std::make_shared<InstructionWeights>(program.options.weights, std::move(constants),
-                                              on_disk);
+                                              number);
 }
 
 }  // namespace
 
-absl::Status PlaceConstants(ProgramImpl& program) {
+absl::Status PlaceConstants(ProgramImpl& program, int* next) {
   const std::vector<Readers> readers = FindReaders(program);
   const std::vector<bool> kept = FindKept(program);
   for (size_t i = 0; i < program.values.size(); ++i) {
@@ -112,7 +112,7 @@ absl::Status PlaceConstants(ProgramImpl& program) {
   }
   for (Instruction& instruction : program.instructions) {
     if (instruction.kernel.prepare == nullptr) continue;
-    instruction.weights = WeightsOf(program, instruction, /*on_disk=*/true);
+    instruction.weights = WeightsOf(program, instruction, (*next)++);
   }
   return absl::OkStatus();
 }
@@ -139,7 +139,7 @@ absl::Status ReplaceConstants(ProgramImpl& program, const ValuesByName& values) 
     const bool reads = std::any_of(inputs.begin(), inputs.end(),
                                    [&](int input) { return input >= 0 && replaced[input]; });
     // The others keep what they have packed.
-    if (reads) instruction.weights = WeightsOf(program, instruction, /*on_disk=*/false);
+    if (reads) instruction.weights = WeightsOf(program, instruction, InstructionWeights::kNoNumber);
   }
   return absl::OkStatus();
 }

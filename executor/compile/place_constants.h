@@ -13,8 +13,9 @@ namespace tenon {
 
 // Large constants that are probably packed wait for that (Walk::PrepareKernel). Other constants are
 // copied if their alignment does not suit their readers. Then each instruction whose kernel packs
-// gets its constants.
-absl::Status PlaceConstants(ProgramImpl& program);
+// gets its constants, and the number `*next`, which it counts up: numbers go through all programs
+// that are compiled together.
+absl::Status PlaceConstants(ProgramImpl& program, int* next);
 
 // Values by the names of parameters.
 using ValuesByName = std::map<std::string, Tensor, std::less<>>;

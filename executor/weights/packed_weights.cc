@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <tuple>
 
 #include "executor/memory/lasting_memory.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/base/inline_xxhash.h"
 #include "ir/base/out_of_memory.h"
+#include "kernels/trusted_layout.h"
 
 namespace tenon {
 namespace {
@@ -185,6 +187,38 @@ kernels::PackedBytes PackedWeights::Pack(std::span<const Tensor> from, std::stri
   return packed;
 }
 
+kernels::PackedBytes PackedWeights::FindSaved(int instruction, std::string_view name,
+                                              size_t bytes) {
+  const SavedWeight* const saved =
+      options_.saved == nullptr ? nullptr : options_.saved->Find(instruction, name);
+  if (saved == nullptr) return nullptr;
+  if (saved->bytes != bytes) {
+    options_.warn(fmt::format(
+        "packed weights of the file have {} bytes, and the kernel expects {}: they are packed anew",
+        saved->bytes, bytes));
+    return nullptr;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++stats_.from_disk;
+  stats_.from_disk_bytes += bytes;
+  return saved->data;
+}
+
+void PackedWeights::KeepUse(SavedWeight use) {
+  if (!options_.keep_uses) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  packed_uses_.push_back(std::move(use));
+}
+
+std::vector<SavedWeight> PackedWeights::packed_uses() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<SavedWeight> uses = packed_uses_;
+  std::sort(uses.begin(), uses.end(), [](const SavedWeight& a, const SavedWeight& b) {
+    return std::tie(a.instruction, a.name) < std::tie(b.instruction, b.name);
+  });
+  return uses;
+}
+
 void PackedWeights::Release(std::span<const std::byte> bytes) const {
   if (FileOf(bytes) != nullptr) DropPages(bytes);
 }
@@ -225,6 +259,12 @@ kernels::PackedBytes InstructionWeights::Pack(
   for (int input : from) name += fmt::format("\n{}", input);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = packed_.find(name); found != packed_.end()) return found->second;
+  const bool on_disk = instruction_ != kNoNumber;
+  const bool in_file = on_disk && !layout.starts_with(kernels::kTrustedLayout);
+  if (in_file) {
+    kernels::PackedBytes saved = store_->FindSaved(instruction_, name, bytes);
+    if (saved != nullptr) return packed_.emplace(std::move(name), std::move(saved)).first->second;
+  }
   // What is made when it is read is known by what it is made of, and how.
   std::vector<Tensor> constants;
   std::vector<std::shared_ptr<const DeferredBlob>> deferred;
@@ -244,8 +284,10 @@ kernels::PackedBytes InstructionWeights::Pack(
   }
   kernels::PackedBytes packed = store_->Pack(
       constants, full_layout, bytes, [&](std::byte* out) { return fill(out, deferred); }, why,
-      on_disk_);
-  if (packed != nullptr) packed_.emplace(std::move(name), packed);
+      on_disk);
+  if (packed == nullptr) return packed;
+  if (in_file) store_->KeepUse({instruction_, name, bytes, packed});
+  packed_.emplace(std::move(name), packed);
   return packed;
 }
 

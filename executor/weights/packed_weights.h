@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "executor/tensor.h"
 #include "executor/weights/large_constant.h"
+#include "executor/weights/saved_weights.h"
 #include "executor/weights/weight_cache.h"
 #include "ir/base/source_file.h"
 #include "kernels/kernel.h"
@@ -42,6 +43,10 @@ class PackedWeights {
     WarningSink warn;  // receives problems that do no harm; may be empty
     // Checks source and cache files again, instead of trusting recorded identities.
     bool verify_weights = false;
+    // Weights of the file of the only program that uses the store; null: none.
+    std::shared_ptr<const SavedWeights> saved{};
+    // Keeps what that program packs, for `packed_uses`.
+    bool keep_uses = false;
   };
   // Makes an empty store. Creates the cache folder if it is missing.
   explicit PackedWeights(Options options);
@@ -53,6 +58,13 @@ class PackedWeights {
   kernels::PackedBytes Pack(std::span<const Tensor> from, std::string_view layout, size_t bytes,
                             const std::function<bool(std::byte*)>& fill,
                             absl::Status* why = nullptr, bool on_disk = true);
+  // Returns what the program's file has for an instruction; null if it has nothing of that size.
+  // `name` is that of SavedWeight.
+  kernels::PackedBytes FindSaved(int instruction, std::string_view name, size_t bytes);
+  // Keeps a result of Pack, with Options::keep_uses.
+  void KeepUse(SavedWeight use);
+  // Returns what has been kept, by instruction and name.
+  std::vector<SavedWeight> packed_uses() const;
   // Hint that nobody reads these bytes of a constant. They leave memory if they lie in a file.
   void Release(std::span<const std::byte> bytes) const;
   // Writes what was packed since the last call, if there is a cache folder.
@@ -62,7 +74,7 @@ class PackedWeights {
   struct Stats {
     int64_t packed = 0;       // computed
     int64_t shared = 0;       // found in memory
-    int64_t from_disk = 0;    // mapped from the cache folder
+    int64_t from_disk = 0;    // mapped from the cache folder or the program's file
     size_t packed_bytes = 0,  // size of what was computed
         from_disk_bytes = 0;  // size of what was mapped
   };
@@ -100,6 +112,7 @@ class PackedWeights {
   std::optional<WeightCacheFile> cache_;
   std::map<WeightKey, WeightCacheFile::Entry> used_;  // that the next Save writes
   bool unsaved_ = false;
+  std::vector<SavedWeight> packed_uses_;
   Stats stats_;
 };
 
@@ -111,10 +124,14 @@ class InstructionWeights {
     Tensor tensor;                         // null: the input is not constant
     std::shared_ptr<LargeConstant> large;  // holds the bytes, if it is set
   };
-  // `constants` is by kernel input. Without `on_disk` nothing is kept in the cache folder.
+  static constexpr int kNoNumber = -1;
+
+  // `constants` is by kernel input. `instruction` counts those of the program that pack, in the
+  // order of compiling. kNoNumber: nothing is on disk, neither in the cache folder nor in a file of
+  // the program.
   InstructionWeights(std::shared_ptr<PackedWeights> store, std::vector<Constant> constants,
-                     bool on_disk = true)
-      : store_(std::move(store)), on_disk_(on_disk), constants_(std::move(constants)) {}
+                     int instruction)
+      : store_(std::move(store)), instruction_(instruction), constants_(std::move(constants)) {}
 
   // See PackedWeights::Pack. `fill` also gets the deferred contents of the inputs `from`; null for
   // those whose bytes exist.
@@ -129,7 +146,7 @@ class InstructionWeights {
 
  private:
   const std::shared_ptr<PackedWeights> store_;
-  const bool on_disk_;
+  const int instruction_;
   std::mutex mutex_;
   std::vector<Constant> constants_;
   std::map<std::string, kernels::PackedBytes, std::less<>> packed_;  // by layout and inputs

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/files/looks_like_text.h"
+#include "frontends/cpp/loading.h"
 #include "frontends/cpp/parameters/parameters.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/explain.h"
@@ -35,7 +36,6 @@
 #include "transforms/rules/rule_cache.h"
 
 namespace tenon {
-namespace {
 
 absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) {
   TENON_RETURN_IF_ERROR(CheckLimits(options.limits));
@@ -55,6 +55,13 @@ absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) 
   }
   return context;
 }
+
+std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Extension* extension) {
+  if (extension == nullptr) return MakeKernelRegistry();
+  return MakeKernelRegistry(extension->kernels);
+}
+
+namespace {
 
 absl::Status CheckNoEdit(const LoadOptions& options, const std::string& name,
                          std::string_view format) {
@@ -145,8 +152,7 @@ absl::Status RunPipeline(const Model& model, std::string_view text, PassContext&
 }
 
 std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Model& model) {
-  if (model.extension() == nullptr) return MakeKernelRegistry();
-  return MakeKernelRegistry(model.extension()->kernels);
+  return KernelsOf(model.extension().get());
 }
 
 bool HasCompressedLinear(const Model& model) {
@@ -409,18 +415,8 @@ absl::StatusOr<Program> CompileModel(Model&& model, const CompileOptions& option
   // Behind the module: what only its constants hold goes.
   const absl::Cleanup release = [&] { shared_context->ReleaseUnusedBlobs(); };
   const Model lowered = std::move(model);
-  Operation* main = lowered.main();
-  if (main == nullptr) {
-    return absl::InvalidArgumentError(
-        "there is nothing to run (expected a function @main, or one function with a body)");
-  }
-  TENON_RETURN_IF_ERROR(CheckInputs(*main));
   const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(lowered);
-  ReferenceEvaluator evaluator(kernels, {.all = ReferenceEvaluator::kCompilingSteps});
-  PassContext context;
-  context.evaluator = &evaluator;
-  TENON_RETURN_IF_ERROR(RunPipeline(
-      lowered, LowerPipeline(options.reference, options.gpu != nullptr), context, false));
+  TENON_RETURN_IF_ERROR(LowerModel(lowered, options.reference, options.gpu != nullptr));
   // Speed is no concern of reference kernels.
   if (options.on_fallback && (!options.reference || options.gpu != nullptr)) {
     for (const std::string& note : FallbackNotes(lowered.module(), options.gpu != nullptr))
@@ -436,10 +432,23 @@ absl::StatusOr<Program> CompileModel(Model&& model, const CompileOptions& option
   program.check_memory = options.check_memory;
   program.limits = options.limits;
   program.context = shared_context;
-  return Program::Compile(main, program);
+  return Program::Compile(lowered.main(), program);
 }
 
 }  // namespace
+
+absl::Status LowerModel(const Model& model, bool reference, bool gpu) {
+  const Operation* const main = model.main();
+  if (main == nullptr) {
+    return absl::InvalidArgumentError(
+        "there is nothing to run (expected a function @main, or one function with a body)");
+  }
+  TENON_RETURN_IF_ERROR(CheckInputs(*main));
+  ReferenceEvaluator evaluator(KernelsOf(model), {.all = ReferenceEvaluator::kCompilingSteps});
+  PassContext context;
+  context.evaluator = &evaluator;
+  return RunPipeline(model, LowerPipeline(reference, gpu), context, false);
+}
 
 absl::StatusOr<Program> Compile(const Model& model, const CompileOptions& options) {
   return WithoutBadAlloc("compiling", [&] { return CompileModel(model.Clone(), options); });

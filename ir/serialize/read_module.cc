@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "ir/core/constants/keep_blobs.h"
 #include "ir/core/verify/verifier.h"
 #include "ir/serialize/binary_module.h"
+#include "ir/serialize/binary_program.h"
 #include "ir/serialize/table_reader.h"
 
 namespace tenon {
@@ -29,9 +31,28 @@ class ModuleReader {
 
   absl::StatusOr<OwnedOp> Read() {
     failure_.AllowFor(bytes_.size());
-    if (!ReadHeader() || !ReadSections() || !tables_.Read(sections_) || !ReadBody() || !ReadNames())
+    if (!ReadHeader() || !ReadSections() || !tables_.Read(sections_) || !ReadBody(Section::kBody) ||
+        !ReadNames())
       return failure_.status();
     return std::move(module_);
+  }
+
+  // The module of the program, whose values have no names.
+  absl::StatusOr<OwnedOp> ReadProgram() {
+    failure_.AllowFor(bytes_.size());
+    if (!ReadHeader() || !ReadSections() || !CheckHasProgram() || !tables_.Read(sections_) ||
+        !ReadBody(Section::kProgram))
+      return failure_.status();
+    return std::move(module_);
+  }
+
+  absl::StatusOr<FoundProgram> FindProgram() {
+    FoundProgram program;
+    if (!ReadHeader() || !ReadSections()) return failure_.status();
+    if (!has_program_) return program;
+    program.found = true;
+    if (!ReadUses(program)) return failure_.status();
+    return program;
   }
 
  private:
@@ -44,7 +65,12 @@ class ModuleReader {
 
   bool ReadHeader();
   bool ReadSections();
-  bool ReadBody();
+  bool CheckHasProgram() {
+    return has_program_ || failure_.Tell("the file holds a module without a program");
+  }
+  bool ReadUses(FoundProgram& program);
+  bool ReadData(uint64_t number, FoundProgram::Data& data);
+  bool ReadBody(Section section);
   bool ReadNames();
   bool ReadOp(Block* into, int64_t depth);
   bool ReadOperands(const OpForm& form);
@@ -63,6 +89,7 @@ class ModuleReader {
   const std::string_view bytes_;
   TableReader tables_;
   Sections sections_;
+  bool has_program_ = false;
   ByteReader in_;  // the body
   OwnedOp module_;
   std::vector<Value> values_;
@@ -128,11 +155,46 @@ bool ModuleReader::ReadSections() {
     if (!found[kind])
       return failure_.Damaged(kHeaderBytes, fmt::format("no section of the kind {}", kind));
   }
+  has_program_ = found[static_cast<size_t>(Section::kProgram)];
+  for (const Section kind : {Section::kProgramUse, Section::kProgramData}) {
+    if (found[static_cast<size_t>(kind)] != has_program_)
+      return failure_.Damaged(kHeaderBytes, "some sections of a program, and not all of them");
+  }
   return true;
 }
 
-bool ModuleReader::ReadBody() {
-  in_ = sections_[static_cast<size_t>(Section::kBody)];
+bool ModuleReader::ReadUses(FoundProgram& program) {
+  in_ = sections_[static_cast<size_t>(Section::kProgramUse)];
+  program.facts.resize(in_.Count());
+  for (std::string_view& fact : program.facts) fact = in_.Raw(in_.Varint());
+  program.data.resize(in_.Count(3));
+  for (FoundProgram::Data& data : program.data) {
+    data.user = in_.Varint();
+    data.name = in_.Raw(in_.Varint());
+    const uint64_t number = in_.Varint();
+    if (!in_.ok()) return Damaged("the uses of the program's data are cut off");
+    if (!ReadData(number, data)) return false;
+  }
+  return (in_.ok() && in_.AtEnd()) || Damaged("facts of a program do not fill their section");
+}
+
+bool ModuleReader::ReadData(uint64_t number, FoundProgram::Data& data) {
+  ByteReader table = sections_[static_cast<size_t>(Section::kProgramData)];
+  if (number >= table.left() / kDataBytes)
+    return Damaged("there is no data of the program of this number");
+  table.Raw(number * kDataBytes);
+  const uint64_t at = table.position();
+  const std::string_view entry = table.Raw(kDataBytes);
+  const uint64_t begin = LoadU64(entry.data()), size = LoadU64(entry.data() + 8);
+  if (begin % kDataAlignment != 0 || begin > bytes_.size() || size > bytes_.size() - begin)
+    return failure_.Damaged(at, "data of the program that is not in the file");
+  data.bytes = bytes_.substr(begin, size);
+  data.checksum = LoadU64(entry.data() + 16);
+  return true;
+}
+
+bool ModuleReader::ReadBody(Section section) {
+  in_ = sections_[static_cast<size_t>(section)];
   values_.resize(in_.Count());
   if (!in_.ok()) return Damaged("more values than bytes");
   if (!ReadOp(nullptr, 0)) return false;
@@ -355,6 +417,32 @@ absl::StatusOr<OwnedOp> ReadBinaryModule(Context& context, std::string_view byte
   if (!module.ok() || !options.verify) return module;
   if (absl::Status status = Verify(module->get()); !status.ok()) return status;
   return module;
+}
+
+absl::StatusOr<FoundProgram> FindBinaryProgram(Context& context, std::string_view bytes,
+                                               const ReadBinaryOptions& options) {
+  return binary::ModuleReader(context, bytes, options).FindProgram();
+}
+
+absl::StatusOr<OwnedOp> ReadBinaryProgram(Context& context, std::string_view bytes,
+                                          const ReadBinaryOptions& options) {
+  const KeepUnusedBlobs keep(context);
+  absl::StatusOr<OwnedOp> module = binary::ModuleReader(context, bytes, options).ReadProgram();
+  if (!module.ok() || !options.verify) return module;
+  if (absl::Status status = Verify(module->get()); !status.ok()) return status;
+  return module;
+}
+
+bool LooksLikeBinaryProgram(std::string_view bytes) {
+  using namespace binary;  // NOLINT(google-build-using-namespace): numbers of the format
+  if (!LooksLikeBinaryModule(bytes) || bytes.size() < kHeaderBytes) return false;
+  const uint32_t count = std::min(LoadU32(bytes.data() + kSectionCountAt), kMaxSections);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t at = kHeaderBytes + i * kSectionBytes;
+    if (bytes.size() - at < kSectionBytes) return false;
+    if (LoadU32(bytes.data() + at) == static_cast<uint32_t>(Section::kProgram)) return true;
+  }
+  return false;
 }
 
 }  // namespace tenon

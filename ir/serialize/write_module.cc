@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/context/context.h"
 #include "ir/serialize/binary_module.h"
+#include "ir/serialize/binary_program.h"
 #include "ir/serialize/format.h"
 #include "ir/serialize/table_writer.h"
 
@@ -22,17 +24,24 @@ namespace tenon {
 namespace binary {
 namespace {
 
-class ModuleWriter {
+// Ops as numbers: the section of a module.
+class BodyWriter {
  public:
-  explicit ModuleWriter(const Operation& module) : module_(module), tables_(module.context()) {}
+  // `tables` receives what the body refers to.
+  explicit BodyWriter(TableWriter& tables) : tables_(tables) {}
 
-  absl::Status Write(TextSink sink) {
-    TENON_RETURN_IF_ERROR(Number(module_, 0));
+  absl::Status Write(const Operation& module) {
+    TENON_RETURN_IF_ERROR(Number(module, 0));
     body_.Varint(values_.size());
-    TENON_RETURN_IF_ERROR(PutOp(module_));
-    const std::string structure = Structure();
-    TENON_RETURN_IF_ERROR(sink(structure));
-    return PutData(structure.size(), sink);
+    return PutOp(module);
+  }
+  const std::string& bytes() const { return body_.bytes(); }
+  bool has_names() const { return num_names_ > 0; }
+  std::string Names() const {
+    ByteWriter section;
+    section.Varint(num_names_);
+    section.Raw(names_.bytes());
+    return section.bytes();
   }
 
  private:
@@ -128,21 +137,80 @@ class ModuleWriter {
     last_named_ = number;
   }
 
-  std::string Names() const {
-    ByteWriter section;
-    section.Varint(num_names_);
-    section.Raw(names_.bytes());
-    return section.bytes();
+  TableWriter& tables_;
+  ByteWriter body_;
+  absl::flat_hash_map<const ValueImpl*, uint32_t> values_;
+  absl::flat_hash_map<const Block*, BlockNumber> blocks_;
+  uint64_t next_value_ = 0;
+  ByteWriter names_;
+  uint64_t num_names_ = 0, last_named_ = 0;
+};
+
+uint64_t Aligned(uint64_t at) {
+  return (at + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+}
+
+class ModuleWriter {
+ public:
+  // `program` may be null.
+  ModuleWriter(const Operation& module, const BinaryProgram* program)
+      : module_(module),
+        program_(program),
+        tables_(module.context()),
+        body_(tables_),
+        lowered_(tables_) {}
+
+  absl::Status Write(TextSink sink) {
+    TENON_RETURN_IF_ERROR(body_.Write(module_));
+    // Behind the module: its numbers are those of a file without a program.
+    if (program_ != nullptr) {
+      TENON_RETURN_IF_ERROR(lowered_.Write(*program_->module));
+      NoteUses();
+    }
+    const std::string structure = Structure();
+    TENON_RETURN_IF_ERROR(sink(structure));
+    uint64_t at = structure.size();
+    TENON_RETURN_IF_ERROR(PutConstants(at, sink));
+    for (const std::span<const std::byte> bytes : data_) {
+      TENON_RETURN_IF_ERROR(PutPadding(at, sink));
+      TENON_RETURN_IF_ERROR(PutBytes(bytes, at, sink));
+    }
+    return absl::OkStatus();
   }
 
-  static uint64_t Aligned(uint64_t at) {
-    return (at + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+ private:
+  struct NewSection {
+    Section kind;
+    std::string bytes;
+    bool optional = false;
+  };
+
+  // The facts, and for each use of data its number.
+  void NoteUses() {
+    absl::flat_hash_map<std::pair<const std::byte*, size_t>, uint64_t> known;
+    uses_.Varint(program_->facts.size());
+    for (const std::string& fact : program_->facts) PutText(fact);
+    uses_.Varint(program_->data.size());
+    for (const BinaryProgram::Data& use : program_->data) {
+      const auto [number, is_new] =
+          known.try_emplace({use.bytes.data(), use.bytes.size()}, data_.size());
+      if (is_new) data_.push_back(use.bytes);
+      uses_.Varint(use.user);
+      PutText(use.name);
+      uses_.Varint(number->second);
+    }
   }
 
-  // Header, table of sections and sections. The places of large constants follow from its size.
+  void PutText(std::string_view text) {
+    uses_.Varint(text.size());
+    uses_.Raw(text);
+  }
+
+  // Header, table of sections and sections. The places of large constants and of the program's data
+  // follow from its size.
   std::string Structure() {
     const std::vector<Attribute>& large = tables_.large();
-    std::vector<std::pair<Section, std::string>> sections = {
+    std::vector<NewSection> sections = {
         {Section::kStrings, tables_.Strings()},
         {Section::kDims, tables_.Dims()},
         {Section::kTypes, tables_.Types()},
@@ -152,29 +220,41 @@ class ModuleWriter {
         {Section::kOps, tables_.Ops()},
         {Section::kBody, body_.bytes()},
     };
-    if (num_names_ > 0) sections.emplace_back(Section::kNames, Names());
+    if (body_.has_names()) sections.push_back({Section::kNames, body_.Names(), true});
+    if (program_ != nullptr) {
+      sections.push_back({Section::kProgram, lowered_.bytes(), true});
+      sections.push_back({Section::kProgramUse, uses_.bytes(), true});
+      sections.push_back(
+          {Section::kProgramData, std::string(data_.size() * kDataBytes, '\0'), true});
+    }
     uint64_t size = kHeaderBytes + std::size(sections) * kSectionBytes;
-    for (const auto& [kind, bytes] : sections) size += bytes.size();
+    for (const NewSection& section : sections) size += section.bytes.size();
     uint64_t end = size;
-    ByteWriter blobs;
-    for (const Attribute constant : large) {
+    const auto place = [&end](ByteWriter& table, uint64_t bytes) {
       const uint64_t begin = Aligned(end);
-      blobs.U64(begin);
-      blobs.U64(StoredBytes(constant));
-      end = begin + StoredBytes(constant);
+      table.U64(begin);
+      table.U64(bytes);
+      end = begin + bytes;
+    };
+    ByteWriter blobs, data;
+    for (const Attribute constant : large) place(blobs, StoredBytes(constant));
+    for (const std::span<const std::byte> bytes : data_) {
+      place(data, bytes.size());
+      data.U64(XXH3_64bits(bytes.data(), bytes.size()));
     }
     ByteWriter checked;
     checked.Raw(std::string(kHeaderBytes - kCheckedFrom, '\0'));
     uint64_t at = kHeaderBytes + std::size(sections) * kSectionBytes;
-    for (auto& [kind, bytes] : sections) {
-      if (kind == Section::kBlobs) bytes = blobs.bytes();
-      checked.U32(static_cast<uint32_t>(kind));
-      checked.U32(kind == Section::kNames ? kOptional : 0);
+    for (NewSection& section : sections) {
+      if (section.kind == Section::kBlobs) section.bytes = blobs.bytes();
+      if (section.kind == Section::kProgramData) section.bytes = data.bytes();
+      checked.U32(static_cast<uint32_t>(section.kind));
+      checked.U32(section.optional ? kOptional : 0);
       checked.U64(at);
-      checked.U64(bytes.size());
-      at += bytes.size();
+      checked.U64(section.bytes.size());
+      at += section.bytes.size();
     }
-    for (const auto& [kind, bytes] : sections) checked.Raw(bytes);
+    for (const NewSection& section : sections) checked.Raw(section.bytes);
     ByteWriter structure;
     structure.Raw(kMagic);
     structure.U32(kVersion);
@@ -186,11 +266,27 @@ class ModuleWriter {
     return structure.bytes();
   }
 
-  absl::Status PutData(uint64_t at, TextSink sink) {
-    constexpr size_t kPiece = size_t{1} << 20;
+  static absl::Status PutPadding(uint64_t& at, TextSink sink) {
+    const std::string padding(Aligned(at) - at, '\0');
+    at += padding.size();
+    return padding.empty() ? absl::OkStatus() : sink(padding);
+  }
+
+  static absl::Status PutBytes(std::span<const std::byte> bytes, uint64_t& at, TextSink sink) {
+    // Large writes get large pages of the system's cache, which are mapped faster.
+    constexpr size_t kPiece = size_t{64} << 20;
+    std::string_view left(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    at += left.size();
+    while (!left.empty()) {
+      TENON_RETURN_IF_ERROR(sink(left.substr(0, kPiece)));
+      left.remove_prefix(std::min(left.size(), kPiece));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PutConstants(uint64_t& at, TextSink sink) {
     for (const Attribute constant : tables_.large()) {
-      const std::string padding(Aligned(at) - at, '\0');
-      if (!padding.empty()) TENON_RETURN_IF_ERROR(sink(padding));
+      TENON_RETURN_IF_ERROR(PutPadding(at, sink));
       // One at a time of those that are made for it.
       const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(constant);
       const std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : constant.blob();
@@ -199,25 +295,18 @@ class ModuleWriter {
             fmt::format("the bytes of a constant of {} do not fit the memory {}",
                         constant.type().text(), kMemoryLimit));
       }
-      std::string_view left(reinterpret_cast<const char*>(blob->bytes().data()), blob->size());
-      at += padding.size() + left.size();
-      while (!left.empty()) {
-        TENON_RETURN_IF_ERROR(sink(left.substr(0, kPiece)));
-        left.remove_prefix(std::min(left.size(), kPiece));
-      }
+      TENON_RETURN_IF_ERROR(PutBytes(blob->bytes(), at, sink));
       blob->DropPages();
     }
     return absl::OkStatus();
   }
 
   const Operation& module_;
+  const BinaryProgram* const program_;
   TableWriter tables_;
-  ByteWriter body_;
-  absl::flat_hash_map<const ValueImpl*, uint32_t> values_;
-  absl::flat_hash_map<const Block*, BlockNumber> blocks_;
-  uint64_t next_value_ = 0;
-  ByteWriter names_;
-  uint64_t num_names_ = 0, last_named_ = 0;
+  BodyWriter body_, lowered_;
+  ByteWriter uses_;
+  std::vector<std::span<const std::byte>> data_;
 };
 
 }  // namespace
@@ -225,14 +314,29 @@ class ModuleWriter {
 
 bool LooksLikeBinaryModule(std::string_view bytes) { return bytes.starts_with(binary::kMagic); }
 
+namespace {
+
+absl::Status CheckIsModule(const Operation& module) {
+  if (module.name() == "builtin.module") return absl::OkStatus();
+  return EmitError(
+      module.context(), module.location(),
+      fmt::format("op '{}' is no builtin.module, which a binary file holds", module.name()));
+}
+
+}  // namespace
+
 absl::Status WriteBinaryModule(const Operation& module, TextSink sink) {
-  if (module.name() != "builtin.module") {
-    return EmitError(
-        module.context(), module.location(),
-        fmt::format("op '{}' is no builtin.module, which a binary file holds", module.name()));
-  }
+  TENON_RETURN_IF_ERROR(CheckIsModule(module));
   return WithoutBadAlloc("writing a binary module",
-                         [&] { return binary::ModuleWriter(module).Write(sink); });
+                         [&] { return binary::ModuleWriter(module, nullptr).Write(sink); });
+}
+
+absl::Status WriteBinaryProgram(const Operation& module, const BinaryProgram& program,
+                                TextSink sink) {
+  TENON_RETURN_IF_ERROR(CheckIsModule(module));
+  TENON_RETURN_IF_ERROR(CheckIsModule(*program.module));
+  return WithoutBadAlloc("writing a program",
+                         [&] { return binary::ModuleWriter(module, &program).Write(sink); });
 }
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kernels/trusted_layout.h"
 
 namespace tenon::kernels::cpu {
 namespace {
@@ -244,7 +245,7 @@ TreeLayout::TreeLayout(const TreeCall& call, int64_t record_size)
 }
 
 std::string TreeLayout::Name(int64_t num_targets) const {
-  return fmt::format("trees:{}:{}:{}", record_bytes, max_records, num_targets);
+  return fmt::format("{}trees:{}:{}:{}", kTrustedLayout, record_bytes, max_records, num_targets);
 }
 
 template <typename T>

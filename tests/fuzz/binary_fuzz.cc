@@ -1,16 +1,13 @@
 // Any bytes as a binary module: an error, or IR that is written and read back as itself.
-#include <cstring>
-
-#include "ir/base/inline_xxhash.h"
 #include "ir/core/context/context.h"
 #include "ir/core/text/parser.h"
 #include "ir/core/text/printer.h"
 #include "ir/core/verify/verifier.h"
 #include "ir/dialect/dialects.h"
 #include "ir/serialize/binary_module.h"
-#include "ir/serialize/format.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/fuzz/sealed.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -22,22 +19,6 @@ std::string Written(const Operation& module) {
     return absl::OkStatus();
   });
   return status.ok() ? bytes : std::string();
-}
-
-// With the sizes and the checksum that the bytes have: a fuzzer does not find them.
-std::string Sealed(std::string bytes) {
-  using namespace binary;  // NOLINT(google-build-using-namespace): numbers of the format
-  if (bytes.size() < kHeaderBytes) return bytes;
-  const uint64_t size = bytes.size();
-  uint64_t structure = 0;
-  std::memcpy(&structure, &bytes[kStructureSizeAt], sizeof(structure));
-  if (structure < kHeaderBytes || structure > size) structure = size;
-  std::memcpy(&bytes[kFileSizeAt], &size, sizeof(size));
-  std::memcpy(&bytes[kStructureSizeAt], &structure, sizeof(structure));
-  const uint64_t checksum =
-      XXH3_64bits(bytes.data() + kCheckedFrom, static_cast<size_t>(structure) - kCheckedFrom);
-  std::memcpy(&bytes[kChecksumAt], &checksum, sizeof(checksum));
-  return bytes;
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ std::string CheckNpy(std::string_view bytes, bool* accepted);          // a .npy
 std::string CheckTensor(std::string_view bytes, bool* accepted);       // a file of one TensorProto
 std::string CheckSafetensors(std::string_view bytes, bool* accepted);  // a file of safetensors
 std::string CheckBinary(std::string_view bytes, bool* accepted);       // a binary module
+std::string CheckSaved(std::string_view bytes, bool* accepted);        // a saved program
 
 // CheckText in a Context with all dialects, which keeps what earlier texts made in it. To make one
 // takes five times as long as a short text.
@@ -37,6 +38,7 @@ std::vector<std::string> NpySeeds();
 std::vector<std::string> TensorSeeds();
 std::vector<std::string> SafetensorsSeeds();
 std::vector<std::string> BinarySeeds();
+std::vector<std::string> SavedSeeds();
 
 }  // namespace tenon::fuzz
 

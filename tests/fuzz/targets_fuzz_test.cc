@@ -25,6 +25,7 @@ constexpr Target kTargets[] = {
     {"Tensor", CheckTensor, TensorSeeds, 100},
     {"Safetensors", CheckSafetensors, SafetensorsSeeds, 100},
     {"Binary", CheckBinary, BinarySeeds, 100},
+    {"Saved", CheckSaved, SavedSeeds, 100},
 };
 
 const std::vector<std::string>& BytePieces() {

@@ -2,6 +2,7 @@
 #ifndef TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
 #define TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "frontends/cpp/extension.h"
+#include "frontends/cpp/passes.h"
 #include "frontends/cpp/tenon.h"
 #include "frontends/debug/compare.h"
 #include "tools/command_line/external_data.h"
@@ -75,6 +77,9 @@ absl::Status ReadModelCommandLine(std::span<const Option<Options>> table,
     const int before = o.level;
     absl::Status status = ReadLevel(given, NamesOf(table), o.level);
     if (status.ok() && has_level && o.level != before) status = TwoLevels(before, o.level);
+    constexpr std::string_view kLevels[] = {"O0", "O1", "O2", "O3"};
+    static_assert(std::size(kLevels) == kMaxOptLevel + 1);
+    if (status.ok()) o.given.emplace(kLevels[o.level]);
     has_level = true;
     return status;
   };

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "frontends/cpp/files/saved_program.h"
 #include "frontends/cpp/samples/sample_inputs.h"
 #include "frontends/cpp/samples/sample_random.h"
 #include "frontends/cpp/samples/sample_sizes.h"
@@ -25,6 +26,7 @@
 #include "tools/command_line/device.h"
 #include "tools/command_line/peer.h"
 #include "tools/command_line/program.h"
+#include "tools/command_line/saved_program.h"
 #include "tools/command_line/temporary_folder.h"
 #include "tools/ir-bench/processors.h"
 
@@ -298,6 +300,18 @@ class Match {
   std::vector<EngineReport> failed_;
 };
 
+// The program of a file, with the settings of others.
+absl::StatusOr<Program> LoadSaved(const Options& options, const CompileOptions& compile,
+                                  const LoadOptions& load) {
+  LoadProgramOptions saved;
+  saved.threads = compile.threads;
+  saved.limits = compile.limits;
+  saved.extension = load.extension;
+  saved.on_diagnostic = load.on_diagnostic;
+  saved.on_fallback = compile.on_fallback;
+  return LoadProgram(options.model, saved);
+}
+
 }  // namespace
 
 bool Report::agree() const {
@@ -353,9 +367,14 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   load_ms += MsSince(start);
   TENON_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
                          MakeInputs(options, model, report.notes));
+  const bool saved = IsSavedProgram(options.model);
+  if (saved) {
+    TENON_RETURN_IF_ERROR(tools::RefuseForSavedProgram(options));
+    load_ms = 0;  // the model in the file is only looked at
+  }
   start = Clock::now();
   OptimizeOptions optimize;
-  optimize.level = options.level;
+  optimize.level = saved ? 0 : options.level;
   optimize.precision = options.precision;
   optimize.rule_files = options.rule_files;
   optimize.disabled_rules = options.disabled_rules;
@@ -373,7 +392,11 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
                                          kOneThread) != options.against.end();
   std::optional<Model> again;
   if (with_one_thread) again.emplace(model.Clone());
-  TENON_ASSIGN_OR_RETURN(const Program program, Compile(std::move(model), compile));
+  if (saved) start = Clock::now();
+  const auto make_program = [&](Model&& from) {
+    return saved ? LoadSaved(options, compile, load) : Compile(std::move(from), compile);
+  };
+  TENON_ASSIGN_OR_RETURN(const Program program, make_program(std::move(model)));
   TENON_ASSIGN_OR_RETURN(const std::unique_ptr<Ours> ours, Ours::Make(program, inputs));
   tenon.load_ms = load_ms + MsSince(start);
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -382,7 +405,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   if (with_one_thread) {
     compile.threads = 1;
     compile.on_fallback = nullptr;  // as of the first
-    TENON_ASSIGN_OR_RETURN(const Program narrow, Compile(*std::move(again), compile));
+    TENON_ASSIGN_OR_RETURN(const Program narrow, make_program(*std::move(again)));
     TENON_ASSIGN_OR_RETURN(one_thread, Ours::Make(narrow, inputs));
   }
   TENON_RETURN_IF_ERROR(

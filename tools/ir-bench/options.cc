@@ -127,7 +127,7 @@ absl::StatusOr<std::string> HelpText(std::string_view form) {
       .program = "ir-bench",
       .usage = "ir-bench MODEL [options]",
       .intro = R"(Times a model, alone or in turns with other engines.
-MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
+MODEL is an ONNX file, IR text, a binary module or a saved program. "-" is standard input.
 Other engines read ONNX only.
 )",
       .statuses = R"(  0  every engine ran, and their outputs agree

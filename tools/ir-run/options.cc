@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "fmt/format.h"
+#include "frontends/cpp/files/saved_program.h"
 #include "ir/base/check.h"
 #include "tools/command_line/help.h"
 #include "tools/command_line/option_table.h"
@@ -91,6 +92,9 @@ constexpr tools::Option<Options> kTable[] = {
     {{"save-outputs", "", Takes::kValue, "DIR",
       "write input_N.pb and the optimized output_N.pb to DIR"},
      [](Options& o, const Given& g) { return Set(o.save_outputs, g.value); }},
+    {{"save-program", "", Takes::kOutput, "FILE",
+      "write the optimized program to FILE, with its packed weights"},
+     [](Options& o, const Given& g) { return Set(o.save_program, g.value); }},
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
     tools::ParamsRow<Options>(),
@@ -181,22 +185,29 @@ absl::Status RefuseIgnored(const Options& options) {
     if (options.onnx_tests.empty())
       return Wrong(
           "--onnx-test without cases (expected folders of model.onnx and test_data_set_N)");
-    TENON_RETURN_IF_ERROR(
-        tools::RefuseBeside(given, "onnx-test",
-                            {"adapter", "check", "compare", "input", "json", "profile",
-                             "replace-params", "runs", "save-outputs", "seed", "shape"}));
+    TENON_RETURN_IF_ERROR(tools::RefuseBeside(
+        given, "onnx-test",
+        {"adapter", "check", "compare", "input", "json", "profile", "replace-params", "runs",
+         "save-outputs", "save-program", "seed", "shape"}));
   }
   if (!options.compare.empty()) {
     TENON_RETURN_IF_ERROR(
         tools::RefuseBeside(given, "compare",
                             {"adapter", "check", "check-memory", "external-data", "profile",
-                             "replace-params", "runs", "save-outputs"}));
+                             "replace-params", "runs", "save-outputs", "save-program"}));
     if (options.model == "-") return Wrong("--compare needs a model in a file, not '-'");
   }
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(given, !options.compare.empty(), "python", "without --compare"));
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(given, !options.adapters.empty(), "adapter-weight", "without --adapter"));
+  if (!options.save_program.empty()) {
+    // The file has the program that Compile makes for the CPU, and the weights of the model.
+    TENON_RETURN_IF_ERROR(
+        tools::RefuseBeside(given, "save-program", {"adapter", "reference", "replace-params"}));
+    if (options.cuda) return Wrong("--save-program saves no program of --device=cuda");
+    if (options.save_program == "-") return Wrong("--save-program needs a file, not '-'");
+  }
   TENON_RETURN_IF_ERROR(tools::RefuseFastMath(given, options.level));
   if (!options.check.empty()) TENON_RETURN_IF_ERROR(tools::RefuseBeside(given, "check", {"seed"}));
   if (options.reference) {
@@ -211,8 +222,9 @@ absl::Status RefuseIgnored(const Options& options) {
   }
   const char* const folder = std::getenv("TENON_WEIGHT_CACHE");
   const bool has_cache = !options.weight_cache.empty() || (folder != nullptr && *folder != '\0');
-  return tools::RefuseUnless(given, has_cache && !options.reference, "verify-weights",
-                             "without --weight-cache or TENON_WEIGHT_CACHE");
+  const bool has_packed = has_cache || IsSavedProgram(options.model);
+  return tools::RefuseUnless(given, has_packed && !options.reference, "verify-weights",
+                             "without --weight-cache, TENON_WEIGHT_CACHE or a saved program");
 }
 
 absl::Status Operand(Options& options, const std::string& argument) {
@@ -252,7 +264,7 @@ absl::StatusOr<std::string> HelpText(std::string_view form) {
       .program = "ir-run",
       .usage = "ir-run MODEL [options]",
       .intro = R"(Runs a model twice, as it is and optimized, and compares results and times.
-MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
+MODEL is an ONNX file, IR text, a binary module or a saved program. "-" is standard input.
 )",
       .statuses = R"(  0  every check passed
   1  an output differs
@@ -266,7 +278,7 @@ MODEL is an ONNX file, IR text or a binary module. "-" is standard input.
   ir-run model.onnx --runs=1 --profile      # where the time goes
   ir-run model.onnx --compare=onnxruntime   # the first node that differs
 )",
-      .guides = R"(  docs/guide/run-a-model.md, docs/guide/profile.md
+      .guides = R"(  docs/guide/run-a-model.md, docs/guide/profile.md, docs/guide/save-a-program.md
 )",
   };
   return tools::HelpIn(form, parts, tools::FormsOf(kOptions));

@@ -28,6 +28,7 @@ struct Options : tools::ModelOptions {
   std::map<std::string, AdapterWeight, std::less<>> adapter_weights;  // by module
   std::map<std::string, int64_t> shape;  // size of each dimension symbol
   std::string save_outputs;              // folder; empty: none
+  std::string save_program;              // file; empty: none
   std::string weight_cache;              // folder; empty: none
   bool verify_weights = false;           // --verify-weights
   int64_t seed = 0;                      // of random inputs and operations

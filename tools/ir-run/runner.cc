@@ -5,12 +5,14 @@
 
 #include "executor/profile/profile_report.h"
 #include "fmt/format.h"
+#include "frontends/cpp/files/saved_program.h"
 #include "frontends/cpp/files/strings.h"
 #include "ir/base/check.h"
 #include "ir/base/write_file.h"
 #include "tools/command_line/device.h"
 #include "tools/command_line/program.h"
 #include "tools/command_line/progress.h"
+#include "tools/command_line/saved_program.h"
 #include "tools/ir-run/attention_note.h"
 #include "tools/ir-run/replacements.h"
 
@@ -110,6 +112,46 @@ bool Report::pass() const {
 
 namespace {
 
+// Warnings of a model or program that is running, for people; errors come with a status.
+void PrintWarnings(const Context& context, const Diagnostic& diagnostic) {
+  if (diagnostic.severity == Severity::kWarning)
+    tools::PrintError(FormatDiagnostic(context, diagnostic));
+}
+
+// The program of a file in place of an optimized one. `model` is what the file holds beside it.
+absl::StatusOr<Programs> CompareWithSaved(const Options& options, const std::string& path,
+                                          Model original, Model model, Report report,
+                                          std::vector<std::string>& errors) {
+  TENON_RETURN_IF_ERROR(tools::RefuseForSavedProgram(options));
+  report.ops_after = CountOps(model.module());
+  CompileOptions compile;
+  compile.limits = options.limits.library;
+  compile.threads = options.threads;
+  compile.check_memory = options.check_memory;
+  tools::Progress::Begin("compiling the program as it is");
+  TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
+  LoadProgramOptions load;
+  load.threads = options.threads;
+  load.verify_weights = options.verify_weights;
+  load.check_memory = options.check_memory;
+  load.limits = options.limits.library;
+  load.extension = tools::ExtensionOf(options.op_files);
+  load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
+    PrintWarnings(context, diagnostic);
+    if (diagnostic.severity == Severity::kError)
+      errors.push_back(FormatDiagnostic(context, diagnostic));
+  };
+  load.on_fallback = [&report](std::string_view op) { report.notes.emplace_back(op); };
+  LoadProgramReport loaded;
+  tools::Progress::Begin("loading the program");
+  TENON_ASSIGN_OR_RETURN(Program program, LoadProgram(path, load, &loaded));
+  report.notes.push_back(loaded.lowered_again.empty()
+                             ? "the program runs as it was saved"
+                             : "the saved program is lowered again: " + loaded.lowered_again);
+  return Programs{std::move(original), std::move(model), std::move(original_program),
+                  std::move(program), std::move(report)};
+}
+
 absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::string& path,
                                         std::vector<std::string>& errors,
                                         std::vector<std::string>& remarks) {
@@ -147,6 +189,10 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   OptimizeOptions optimize;
   optimize.level = 0;
   TENON_RETURN_IF_ERROR(Optimize(original, optimize));
+  if (IsSavedProgram(path)) {
+    return CompareWithSaved(options, path, std::move(original), std::move(optimized),
+                            std::move(report), errors);
+  }
   optimize.level = options.level;
   optimize.precision = options.precision;
   optimize.rule_files = options.rule_files;
@@ -179,10 +225,8 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   for (const std::string& note : replacements.notes()) report.notes.push_back(note);
   // What the first run packs and keeps may still be worth a warning; its errors come with a status.
   Context* context = &original.context();
-  context->diagnostics().SetHandler([context](const Diagnostic& diagnostic) {
-    if (diagnostic.severity != Severity::kWarning) return;
-    tools::PrintError(FormatDiagnostic(*context, diagnostic));
-  });
+  context->diagnostics().SetHandler(
+      [context](const Diagnostic& diagnostic) { PrintWarnings(*context, diagnostic); });
   return Programs{std::move(original), std::move(optimized), std::move(original_program),
                   std::move(optimized_program), std::move(report)};
 }
@@ -235,6 +279,26 @@ absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& progr
   return report;
 }
 
+namespace {
+
+// --save-program: the weights that the cases pack are in the file.
+absl::Status SaveWithRuns(const Options& options, const Model& model, std::span<const Case> cases,
+                          Report& report) {
+  SaveProgramOptions save;
+  save.threads = options.threads;
+  save.limits = options.limits.library;
+  for (const Case& c : cases) save.runs.push_back(c.inputs);
+  SaveProgramReport saved;
+  tools::Progress::Begin("saving the program");
+  TENON_RETURN_IF_ERROR(SaveProgram(model, options.save_program, save, &saved));
+  report.notes.push_back(fmt::format("saved to {} with {} packed weights of {:.1f} KiB",
+                                     options.save_program, saved.weights,
+                                     static_cast<double>(saved.weight_bytes) / 1024));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>& errors) {
   TENON_ASSIGN_OR_RETURN(Programs programs, Prepare(options, options.model, errors));
   Report& report = programs.report;
@@ -256,6 +320,8 @@ absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>
         cases.size() == 1 ? options.save_outputs : options.save_outputs + "/" + c.name;
     TENON_RETURN_IF_ERROR(tools::SaveCase(folder, programs.optimized_program, c.inputs, outputs));
   }
+  if (!options.save_program.empty())
+    TENON_RETURN_IF_ERROR(SaveWithRuns(options, programs.optimized, cases, report));
   if (!cases.empty()) TENON_RETURN_IF_ERROR(Time(options, programs, cases[0], report));
   return std::move(report);
 }

@@ -1,0 +1,138 @@
+// Binary modules that also hold a program.
+#include "ir/serialize/binary_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "ir/base/inline_xxhash.h"
+#include "ir/core/context/context.h"
+#include "ir/serialize/format.h"
+#include "tests/serialize/binary_file.h"
+
+namespace tenon {
+namespace {
+
+using test::FullText;
+using test::NumberAt;
+using test::Parsed;
+using test::Seal;
+using test::SetNumberAt;
+using test::Written;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class BinaryProgramTest : public ::testing::Test {
+ protected:
+  BinaryProgramTest()
+      : module_(Parsed(context_, "%0 = x.a() {v = 1 : i64} : () -> tensor<2xf32>\n")),
+        lowered_(Parsed(context_,
+                        "%0 = k.call() {v = \"low\"} : () -> tensor<2xf32>\n"
+                        "k.end(%0) : (tensor<2xf32>) -> ()\n")) {}
+
+  std::string WrittenProgram(std::vector<BinaryProgram::Data> data) {
+    BinaryProgram program;
+    program.module = lowered_.get();
+    program.facts = {"isa", "", std::string("\0\xff", 2)};
+    program.data = std::move(data);
+    std::string bytes;
+    const absl::Status status = WriteBinaryProgram(*module_, program, [&](std::string_view piece) {
+      bytes += piece;
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    return bytes;
+  }
+  std::string MessageOf(const std::string& bytes) {
+    const absl::StatusOr<FoundProgram> found =
+        FindBinaryProgram(context_, bytes, {.verify = false});
+    return found.ok() ? "" : std::string(found.status().message());
+  }
+  // The position of the entry of a section in the table; 0 if there is none.
+  static size_t EntryOf(const std::string& bytes, binary::Section kind) {
+    for (uint64_t i = 0; i < NumberAt(bytes, binary::kSectionCountAt, 4); ++i) {
+      const size_t at = binary::kHeaderBytes + i * binary::kSectionBytes;
+      if (NumberAt(bytes, at, 4) == static_cast<uint64_t>(kind)) return at;
+    }
+    return 0;
+  }
+
+  Context context_;
+  OwnedOp module_, lowered_;
+};
+
+TEST_F(BinaryProgramTest, HoldsBothModulesFactsAndData) {
+  const std::vector<std::byte> first(100, std::byte{1}), second(3, std::byte{2});
+  const std::string bytes = WrittenProgram(
+      {{7, "a", first}, {8, std::string("b\0", 2), second}, {9, "", first}, {9, "none", {}}});
+  EXPECT_TRUE(LooksLikeBinaryProgram(bytes));
+  const absl::StatusOr<OwnedOp> module = test::ReadBack(context_, bytes);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(FullText(**module), FullText(*module_));
+  const absl::StatusOr<OwnedOp> lowered = ReadBinaryProgram(context_, bytes, {.verify = false});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(FullText(**lowered), FullText(*lowered_));
+  const absl::StatusOr<FoundProgram> found = FindBinaryProgram(context_, bytes);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->found);
+  EXPECT_THAT(found->facts, ElementsAre("isa", "", std::string("\0\xff", 2)));
+  ASSERT_EQ(found->data.size(), 4u);
+  for (const FoundProgram::Data& data : found->data) {
+    EXPECT_EQ(static_cast<size_t>(data.bytes.data() - bytes.data()) % binary::kDataAlignment, 0u);
+    EXPECT_EQ(data.checksum, XXH3_64bits(data.bytes.data(), data.bytes.size()));
+  }
+  EXPECT_EQ(found->data[0].user, 7u);
+  EXPECT_EQ(found->data[0].bytes, std::string(100, 1));
+  EXPECT_EQ(found->data[1].name, std::string("b\0", 2));
+  EXPECT_EQ(found->data[1].bytes, std::string(3, 2));
+  // Of the same bytes once.
+  EXPECT_EQ(found->data[2].bytes.data(), found->data[0].bytes.data());
+  EXPECT_THAT(found->data[3].bytes, IsEmpty());
+}
+
+TEST_F(BinaryProgramTest, AModuleWithoutAProgramHasNone) {
+  const std::string bytes = Written(*module_);
+  EXPECT_FALSE(LooksLikeBinaryProgram(bytes));
+  const absl::StatusOr<FoundProgram> found = FindBinaryProgram(context_, bytes);
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->found);
+  EXPECT_THAT(std::string(ReadBinaryProgram(context_, bytes).status().message()),
+              HasSubstr("a module without a program"));
+}
+
+TEST_F(BinaryProgramTest, WrongPlacesAreErrorsWithTheirPosition) {
+  const std::vector<std::byte> data(100, std::byte{1});
+  const std::string whole = WrittenProgram({{7, "a", data}});
+  const size_t entry = EntryOf(whole, binary::Section::kProgramData);
+  ASSERT_NE(entry, 0u);
+  const size_t table = NumberAt(whole, entry + 8, 8);
+  // Not aligned, behind the file, too large for it, and so large that the end has no number.
+  for (const auto& [at, value] : {std::pair<size_t, uint64_t>(0, 65),
+                                  {0, (whole.size() / 64 + 1) * 64},
+                                  {8, whole.size()},
+                                  {8, ~uint64_t{0}}}) {
+    std::string wrong = whole;
+    SetNumberAt(wrong, table + at, 8, value);
+    Seal(wrong);
+    EXPECT_THAT(MessageOf(wrong), HasSubstr("at byte " + std::to_string(table) +
+                                            ": data of the program that is not in the file"));
+  }
+  // A number of data that is not there: the last byte of the uses.
+  std::string number = whole;
+  const size_t uses = EntryOf(whole, binary::Section::kProgramUse);
+  number[NumberAt(whole, uses + 8, 8) + NumberAt(whole, uses + 16, 8) - 1] = 1;
+  Seal(number);
+  EXPECT_THAT(MessageOf(number), HasSubstr("there is no data of the program of this number"));
+  // One of three sections is unknown to the reader.
+  std::string partial = whole;
+  SetNumberAt(partial, entry, 4, 60);
+  Seal(partial);
+  EXPECT_THAT(MessageOf(partial), HasSubstr("some sections of a program, and not all of them"));
+}
+
+}  // namespace
+}  // namespace tenon
