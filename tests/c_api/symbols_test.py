@@ -58,9 +58,9 @@ def declared():
 
 
 def exported(nm, library):
-  output = subprocess.run([nm, '--defined-only', '-g', library], capture_output=True, text=True, check=True).stdout
-  found = set(re.findall(r'^[0-9a-f]+ [TW] (tenon[A-Z]\w*)$', output, re.M))
-  return found
+  which = '-D' if '.so' in pathlib.Path(library).name else '-g'
+  output = subprocess.run([nm, '--defined-only', which, library], capture_output=True, text=True, check=True).stdout
+  return set(re.findall(r'^[0-9a-f]+ [TW] (tenon[A-Z]\w*)$', output, re.M))
 
 
 def read_list():
