@@ -65,11 +65,9 @@ bool IsUsedOutside(const Operation& op, const Block& block) {
 
 // FailedPrecondition if the end of `op` would leave somebody with a value or block of it.
 absl::Status CheckUnused(Operation& op) {
-  if (op.has_uses()) return StillUsed(op);
   bool used = false;
   op.Walk([&](Operation* inner) {
-    for (unsigned i = 0; inner != &op && i < inner->num_results(); ++i)
-      used |= HasUseOutside(op, inner->result(i));
+    for (unsigned i = 0; i < inner->num_results(); ++i) used |= HasUseOutside(op, inner->result(i));
     for (unsigned i = 0; i < inner->num_regions(); ++i) {
       for (const Block& block : inner->region(i)) used |= IsUsedOutside(op, block);
     }

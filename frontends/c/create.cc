@@ -135,6 +135,8 @@ absl::StatusOr<Operation*> CreateOperation(Context& context, const TenonOperatio
   const Location location = FromC(state.location);
   Operation* made = nullptr;
   if (state.infer_results && !(info->is_registered() && info->def().results.empty())) {
+    if (!info->is_registered())
+      return Wrong("{}: the result types of an unknown operation cannot be inferred", name);
     if (!parts.results.empty() || !parts.successors.empty())
       return Wrong("{}: result types or successors beside 'infer_results'", name);
     OpBuilder builder(context);

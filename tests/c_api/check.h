@@ -51,5 +51,6 @@ void TestPasses(void);
 void TestRuns(void);
 void TestThreads(void);
 void TestExtension(void);
+void TestRandomChanges(void);
 
 #endif  // TENON_TESTS_C_API_CHECK_H_

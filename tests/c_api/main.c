@@ -55,6 +55,7 @@ int main(void) {
   TestRuns();
   TestThreads();
   TestExtension();
+  TestRandomChanges();
   if (NumFailures() == 0) printf("all parts of the C API\n");
   return NumFailures() == 0 ? 0 : 1;
 }

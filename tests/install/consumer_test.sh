@@ -50,6 +50,11 @@ if ! nm -DC --defined-only "$work/prefix/lib/libtenon.so" | grep ' T tenon::Load
   echo "FAILED: libtenon.so does not export tenon::Load"
   exit 1
 fi
+# A program in C needs the header and libtenon.so, and neither CMake nor C++.
+cc -std=c11 -Wall -Wextra -Werror -pedantic -I "$work/prefix/include" "$root/examples/guide/use_from_c.c" \
+   -L "$work/prefix/lib" -ltenon -o "$work/use_from_c"
+LD_LIBRARY_PATH="$work/prefix/lib" "$work/use_from_c" > "$work/use_from_c.out"
+diff "$root/examples/guide/use_from_c.expected" "$work/use_from_c.out"
 # What cannot be loaded ends with a message that names the file.
 if message=$("$work/build-tenon/embedding" "$work/missing.onnx" 2>&1) || [[ $message != *missing.onnx* ]]; then
   echo "FAILED: on a missing file: $message"
