@@ -204,7 +204,9 @@ TenonStatus* tenonOperationSetAttribute(TenonOperation op, TenonString name,
 TenonStatus* tenonOperationSetLocation(TenonOperation op, TenonLocation location) {
   return c::Answer("setting a location", [&]() -> absl::Status {
     TENON_RETURN_IF_ERROR(c::NotNull(op.ptr, "op"));
-    c::FromC(op)->set_location(c::FromC(location));
+    tenon::Location known;
+    TENON_RETURN_IF_ERROR(c::ReadLocation(location, c::FromC(op)->context(), known));
+    c::FromC(op)->set_location(known);
     return absl::OkStatus();
   });
 }

@@ -133,8 +133,9 @@ inline Attribute FromC(TenonAttribute attribute) {
   return Attribute(static_cast<const AttributeStorage*>(attribute.ptr));
 }
 inline TenonAttribute ToC(Attribute attribute) { return {attribute.storage()}; }
-inline Location FromC(TenonLocation location) { return Location(location.id); }
-inline TenonLocation ToC(Location location) { return {location.id()}; }
+inline TenonLocation ToC(Location location, Context& context) {
+  return location.is_unknown() ? TenonLocation{nullptr, 0} : TenonLocation{&context, location.id()};
+}
 
 // Refuses a null handle, and one of another context; `what` names the argument.
 template <typename Handle>
@@ -142,6 +143,13 @@ absl::Status Belongs(const Handle& handle, const Context& context, std::string_v
   if (!handle) return Wrong("'{}' is null", what);
   return &handle.context() == &context ? absl::OkStatus()
                                        : Wrong("'{}' belongs to another context", what);
+}
+// Reads a location of `context`, or an unknown one.
+inline absl::Status ReadLocation(TenonLocation given, const Context& context, Location& location) {
+  if (given.ptr == nullptr) return absl::OkStatus();
+  if (given.ptr != &context) return Wrong("'location' belongs to another context");
+  location = Location(given.id);
+  return absl::OkStatus();
 }
 inline absl::Status Belongs(Value value, const Context& context, std::string_view what) {
   if (!value) return Wrong("'{}' is null", what);

@@ -132,7 +132,8 @@ absl::StatusOr<Operation*> CreateOperation(Context& context, const TenonOperatio
   TENON_RETURN_IF_ERROR(ReadOperands(state, context, parts));
   TENON_RETURN_IF_ERROR(ReadAttributes(state, *info, parts));
   TENON_RETURN_IF_ERROR(ReadRegions(state, *info, parts));
-  const Location location = FromC(state.location);
+  Location location;
+  TENON_RETURN_IF_ERROR(ReadLocation(state.location, context, location));
   Operation* made = nullptr;
   if (state.infer_results && !(info->is_registered() && info->def().results.empty())) {
     if (!info->is_registered())

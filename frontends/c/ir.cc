@@ -16,7 +16,8 @@ TenonContext tenonOperationContext(TenonOperation op) {
 }
 
 TenonLocation tenonOperationLocation(TenonOperation op) {
-  return op.ptr == nullptr ? TenonLocation{0} : c::ToC(c::FromC(op)->location());
+  if (op.ptr == nullptr) return {nullptr, 0};
+  return c::ToC(c::FromC(op)->location(), c::FromC(op)->context());
 }
 
 bool tenonOperationIsRegistered(TenonOperation op) {

@@ -41,8 +41,9 @@ typedef struct TenonType {
 typedef struct TenonAttribute {
   const void* ptr;
 } TenonAttribute;
-// Where something comes from; 0 is unknown. Valid in its context.
+// Where something comes from, in one context; all 0 is unknown.
 typedef struct TenonLocation {
+  void* ptr;
   uint32_t id;
 } TenonLocation;
 

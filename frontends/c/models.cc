@@ -84,6 +84,8 @@ absl::Status ReadLoadOptions(const TenonLoadOptions* given, LoadOptions& load) {
   load.allow_external_data_links = options.allow_external_data_links;
   TENON_RETURN_IF_ERROR(ReadTexts(options.parameter_files, options.num_parameter_files,
                                   "parameter_files", load.parameter_files));
+  TENON_RETURN_IF_ERROR(
+      ReadTexts(options.replaceable, options.num_replaceable, "replaceable", load.replaceable));
   return ReadContext(options, std::move(state), load);
 }
 

@@ -65,6 +65,10 @@ typedef struct TenonLoadOptions {
   const TenonString* parameter_files;
   size_t num_parameter_files;
   TenonLimits limits;
+  // Names of parameters and named constants, or patterns such as "*.weight", that
+  // tenonProgramReplaceParameters may give other values.
+  const TenonString* replaceable;
+  size_t num_replaceable;
 } TenonLoadOptions;
 
 // Reads an ONNX model, IR text or a binary module; "-" is standard input. `options` may be NULL.

@@ -33,7 +33,7 @@ struct TenonProgram {
 
   tenon::Program program;
   // Refer to the specs of the program, and to `dims`.
-  std::vector<TenonPort> inputs, outputs;
+  std::vector<TenonPort> inputs, outputs, parameters;
   std::vector<std::vector<TenonString>> dims;
 
  private:

@@ -11,9 +11,10 @@
 namespace c = tenon::c;
 
 TenonProgram::TenonProgram(tenon::Program compiled) : program(std::move(compiled)) {
-  dims.reserve(program.inputs().size() + program.outputs().size());
+  dims.reserve(program.inputs().size() + program.outputs().size() + program.parameters().size());
   Describe(program.inputs(), inputs);
   Describe(program.outputs(), outputs);
+  Describe(program.parameters(), parameters);
 }
 
 void TenonProgram::Describe(std::span<const tenon::TensorSpec> specs,

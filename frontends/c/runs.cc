@@ -1,5 +1,6 @@
 #include "frontends/c/runs.h"
 
+#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -178,6 +179,36 @@ TenonStatus* tenonSessionOutputShapes(TenonSession* session, const TenonTensorVi
       visit(i, &type, state);
     }
     return absl::OkStatus();
+  });
+}
+
+// ---- parameters
+
+size_t tenonProgramNumParameters(const TenonProgram* program) {
+  return program == nullptr ? 0 : program->parameters.size();
+}
+
+const TenonPort* tenonProgramParameter(const TenonProgram* program, size_t index) {
+  return index < tenonProgramNumParameters(program) ? &program->parameters[index] : nullptr;
+}
+
+TenonStatus* tenonProgramReplaceParameters(TenonProgram* program, const TenonString* names,
+                                           const TenonTensorView* values, size_t count) {
+  return c::Answer("replacing parameters", [&]() -> absl::Status {
+    TENON_RETURN_IF_ERROR(c::NotNull(program, "program"));
+    std::vector<std::string> texts;
+    TENON_RETURN_IF_ERROR(c::ReadTexts(names, count, "names", texts));
+    std::vector<TensorView> views;
+    TENON_RETURN_IF_ERROR(ReadViews(values, count, "values", views));
+    std::vector<tenon::ParameterValue> replaced;
+    for (size_t i = 0; i < count; ++i) {
+      if (views[i].data == nullptr && views[i].numel() > 0)
+        return c::Wrong("values[{}] has no data", i);
+      TENON_ASSIGN_OR_RETURN(Tensor copy, Tensor::TryMake(views[i].dtype, views[i].shape));
+      if (copy.num_bytes() > 0) std::memcpy(copy.data(), views[i].data, copy.num_bytes());
+      replaced.push_back({std::move(texts[i]), std::move(copy)});
+    }
+    return program->program.ReplaceParameters(replaced);
   });
 }
 

@@ -69,6 +69,17 @@ TENON_C_API TenonStatus* tenonSessionOutputShapes(TenonSession* session,
                                                   const TenonTensorView* inputs, size_t num_inputs,
                                                   TenonShapeFn visit, void* state);
 
+// ---- parameters
+TENON_C_API size_t tenonProgramNumParameters(const TenonProgram* program);
+// A parameter that may be replaced (TenonLoadOptions); NULL for an index that is out of range.
+TENON_C_API const TenonPort* tenonProgramParameter(const TenonProgram* program, size_t index);
+// Gives parameters new values, which are copied, also while sessions run: a run that begins later
+// has all of them. TENON_NOT_FOUND for another name, TENON_INVALID_ARGUMENT for another type, and
+// TENON_UNIMPLEMENTED on a GPU. Nothing is replaced then.
+TENON_C_API TenonStatus* tenonProgramReplaceParameters(TenonProgram* program,
+                                                       const TenonString* names,
+                                                       const TenonTensorView* values, size_t count);
+
 // ---- bindings
 // Inputs and outputs that stay bound from run to run, for one thread at a time. Outputs are in
 // memory of the binding until they are bound. It keeps the program alive.

@@ -227,7 +227,7 @@ TenonStatus* tenonLocationName(TenonContext context, TenonString name, TenonLoca
     TENON_RETURN_IF_ERROR(CheckMaking(context, location, "location"));
     std::string_view text;
     TENON_RETURN_IF_ERROR(c::ReadText(name, "name", text));
-    *location = c::ToC(tenon::Location::Name(*c::FromC(context), text));
+    *location = c::ToC(tenon::Location::Name(*c::FromC(context), text), *c::FromC(context));
     return absl::OkStatus();
   });
 }
@@ -238,7 +238,8 @@ TenonStatus* tenonLocationFile(TenonContext context, TenonString file, uint32_t 
     TENON_RETURN_IF_ERROR(CheckMaking(context, location, "location"));
     std::string_view text;
     TENON_RETURN_IF_ERROR(c::ReadText(file, "file", text));
-    *location = c::ToC(tenon::Location::FileLineCol(*c::FromC(context), text, line, column));
+    *location = c::ToC(tenon::Location::FileLineCol(*c::FromC(context), text, line, column),
+                       *c::FromC(context));
     return absl::OkStatus();
   });
 }
@@ -248,6 +249,8 @@ TenonStatus* tenonLocationPrint(TenonContext context, TenonLocation location, Te
   return c::Answer("printing a location", [&]() -> absl::Status {
     TENON_RETURN_IF_ERROR(c::NotNull(context.ptr, "context"));
     TENON_RETURN_IF_ERROR(c::NotNull(sink, "sink"));
-    return c::Tell(sink, state, tenon::DescribeLocation(*c::FromC(context), c::FromC(location)));
+    tenon::Location known;
+    TENON_RETURN_IF_ERROR(c::ReadLocation(location, *c::FromC(context), known));
+    return c::Tell(sink, state, tenon::DescribeLocation(*c::FromC(context), known));
   });
 }

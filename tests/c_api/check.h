@@ -49,6 +49,7 @@ void TestIr(void);
 void TestBuild(void);
 void TestPasses(void);
 void TestRuns(void);
+void TestParameters(void);
 void TestThreads(void);
 void TestExtension(void);
 void TestRandomChanges(void);

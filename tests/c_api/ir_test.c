@@ -230,7 +230,7 @@ static TenonOperation BuildFunction(TenonModel* model) {
   OK(tenonFunctionCreate(tenonModelModule(model), tenonString("main"), function_type, &function));
   const TenonBlock entry = tenonRegionFirstBlock(tenonOperationRegion(function, 0));
   const TenonValue x = tenonBlockArgument(entry, 0);
-  TenonLocation location = {0};
+  TenonLocation location = {NULL, 0};
   OK(tenonLocationName(context, tenonString("/act/Gelu"), &location));
   const TenonOperationState state = {.struct_size = sizeof state,
                                      .name = tenonString("nn.gelu"),
@@ -293,6 +293,13 @@ static void TestChanges(TenonModel* model, TenonOperation gelu) {
   OK(tenonAttributeInt64(tenonModelContext(other), 1, &strange));
   FAILS(tenonOperationSetAttribute(copy, tenonString("n"), strange), TENON_INVALID_ARGUMENT,
         "another context");
+  TenonLocation far = {NULL, 0};
+  OK(tenonLocationFile(tenonModelContext(other), tenonString("f.c"), 3, 1, &far));
+  FAILS(tenonOperationSetLocation(copy, far), TENON_INVALID_ARGUMENT, "another context");
+  Text place = {.size = 0};
+  OK(tenonLocationPrint(tenonModelContext(other), far, Append, &place));
+  CHECK(strcmp(place.data, "f.c:3:1") == 0);
+  OK(tenonOperationSetLocation(copy, tenonOperationLocation(copy)));
   tenonModelDestroy(other);
   OK(tenonBlockAppend(tenonRegionFirstBlock(tenonOperationRegion(tenonModelModule(model), 0)),
                       function));

@@ -53,6 +53,7 @@ int main(void) {
   TestBuild();
   TestPasses();
   TestRuns();
+  TestParameters();
   TestThreads();
   TestExtension();
   TestRandomChanges();

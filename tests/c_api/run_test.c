@@ -241,6 +241,50 @@ void TestRuns(void) {
   tenonModelDestroy(model);
 }
 
+// x * scale, where scale is a parameter.
+static const char kScale[] =
+    "core.parameter() <{sym_name = \"scale\", type = f32, value = dense<2.0> : tensor<3xf32>}> : "
+    "() -> ()\n"
+    "func.func() <{function_type = (tensor<3xf32>) -> tensor<3xf32>, sym_name = \"main\"}> ({\n"
+    "^bb0(%x: tensor<3xf32>):\n"
+    "  %s = core.get_parameter() <{name = @scale}> : () -> tensor<3xf32>\n"
+    "  %0 = ten.mul(%x, %s) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>\n"
+    "  func.return(%0) : (tensor<3xf32>) -> ()\n"
+    "}) : () -> ()\n";
+
+void TestParameters(void) {
+  const TenonString scale = tenonString("scale"), other = tenonString("other");
+  const TenonLoadOptions load = {
+      .struct_size = sizeof load, .replaceable = &scale, .num_replaceable = 1};
+  TenonModel* const model = ModelOf(kScale, &load);
+  TenonProgram* program = NULL;
+  OK(tenonModelCompile(model, NULL, &program));
+  tenonModelDestroy(model);
+  CHECK(tenonProgramNumParameters(program) == 1);
+  CHECK(Is(tenonProgramParameter(program, 0)->name, "scale"));
+  CHECK(tenonProgramParameter(program, 1) == NULL && tenonProgramNumParameters(NULL) == 0);
+  float x[] = {1, 2, 3};
+  const int64_t shape[] = {3}, wrong_shape[] = {2};
+  const TenonTensorView view = {x, TENON_F32, shape, 1};
+  TenonTensor* y = NULL;
+  OK(tenonProgramRun(program, &view, 1, NULL, &y, 1));
+  CHECK(((const float*)tenonTensorView(y).data)[2] == 6);
+  tenonTensorDestroy(y);
+  TenonTensorView value = {x, TENON_F32, shape, 1};
+  FAILS(tenonProgramReplaceParameters(program, &other, &value, 1), TENON_NOT_FOUND, "other");
+  value.data = NULL;
+  FAILS(tenonProgramReplaceParameters(program, &scale, &value, 1), TENON_INVALID_ARGUMENT, "data");
+  value = (TenonTensorView){x, TENON_F32, wrong_shape, 1};
+  FAILS(tenonProgramReplaceParameters(program, &scale, &value, 1), TENON_INVALID_ARGUMENT, "");
+  FAILS(tenonProgramReplaceParameters(NULL, &scale, &value, 1), TENON_INVALID_ARGUMENT, "null");
+  value = view;
+  OK(tenonProgramReplaceParameters(program, &scale, &value, 1));  // copies x
+  OK(tenonProgramRun(program, &view, 1, NULL, &y, 1));
+  CHECK(((const float*)tenonTensorView(y).data)[2] == 9);
+  tenonTensorDestroy(y);
+  tenonProgramDestroy(program);
+}
+
 static int RunMany(void* state) {
   TenonProgram* const program = state;
   for (int run = 0; run < 50; ++run) {
