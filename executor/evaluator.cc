@@ -182,6 +182,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   args.outputs = outputs;
   args.attrs = attrs.get();
   args.device = &device;
+  args.data = kernel->data.get();
   std::shared_ptr<kernels::KernelState> state;
   std::shared_ptr<std::byte> scratch;
   kernels::KernelStatus status;
@@ -191,6 +192,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
     prepare.outputs = outputs;
     prepare.attrs = attrs.get();
     prepare.device = &device;
+    prepare.data = kernel->data.get();
     status = kernel->prepare(prepare, state);
     if (prepare.scratch_bytes > 0) {
       TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(prepare.scratch_bytes));

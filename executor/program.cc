@@ -23,7 +23,7 @@ absl::Status CheckNotCancelled(const kernels::ParallelFor& parallel) {
 
 namespace {
 
-// The payload of an error that names a place.
+// The payload of an error that names a place: the place.
 constexpr absl::string_view kHasPlace = "tenon.has_place";
 
 }  // namespace
@@ -33,7 +33,7 @@ absl::Status ProgramImpl::Error(const Instruction& instruction, const absl::Stat
   absl::Status placed(status.code(), fmt::format("{}{}{}", place, place.empty() ? "" : ": ",
                                                  std::string_view(status.message().data(),
                                                                   status.message().size())));
-  placed.SetPayload(kHasPlace, absl::Cord());
+  placed.SetPayload(kHasPlace, absl::Cord(place));
   return placed;
 }
 
@@ -43,7 +43,8 @@ absl::Status ProgramImpl::Placed(const Instruction& instruction, absl::Status st
   return lacks ? Error(instruction, status) : status;
 }
 
-absl::Status ProgramImpl::WithoutMarks(absl::Status status) {
+absl::Status ProgramImpl::WithoutMarks(absl::Status status, std::string* place) {
+  if (place != nullptr) *place = std::string(status.GetPayload(kHasPlace).value_or(absl::Cord()));
   status.ErasePayload(kHasPlace);
   return status;
 }

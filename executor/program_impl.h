@@ -162,8 +162,9 @@ struct ProgramImpl {
   // Adds the place of an instruction with regions to an error that has none yet: there was no
   // memory, or values do not fit the arguments.
   absl::Status Placed(const Instruction& instruction, absl::Status status) const;
-  // Removes what Error leaves for Placed: the caller of a run gets a status without payloads.
-  static absl::Status WithoutMarks(absl::Status status);
+  // Removes what Error leaves for Placed: the caller of a run gets a status without payloads, and
+  // the place in `place`, if that is not null.
+  static absl::Status WithoutMarks(absl::Status status, std::string* place = nullptr);
 };
 
 }  // namespace tenon

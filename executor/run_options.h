@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace tenon {
 
@@ -37,6 +38,9 @@ struct RunOptions {
   // The seed of the random numbers of the run. Runs with one seed draw the same numbers. Operations
   // with a seed of their own do not depend on it.
   uint64_t seed = 0;
+  // A run that fails sets it to the node of the operation that failed, such as "/encoder/Add", or
+  // to an empty text for an error of the call itself. Must outlive the run; may be null.
+  std::string* error_place = nullptr;
 };
 
 }  // namespace tenon

@@ -136,10 +136,10 @@ struct Session::Impl {
   // Nothing may still read or write the caller's memory when a run returns, also not one that
   // failed.
   template <typename Result>
-  Result Done(Result result) {
+  Result Done(Result result, std::string* error_place = nullptr) {
     if (result.ok()) return result;
     if (gpu != nullptr) gpu->Abandon();
-    return ProgramImpl::WithoutMarks(StatusOf(result));
+    return ProgramImpl::WithoutMarks(StatusOf(result), error_place);
   }
   static absl::Status StatusOf(const absl::Status& status) { return status; }
   template <typename T>
@@ -180,7 +180,8 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(std::span<const Tensor> inputs,
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().Run(inputs); }));
+  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().Run(inputs); }),
+                     options.error_place);
 }
 
 absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
@@ -192,7 +193,8 @@ absl::Status Session::Run(std::span<const TensorView> inputs, std::span<const Te
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
   return impl_->Done(
-      WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().RunInto(inputs, {}, outputs); }));
+      WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().RunInto(inputs, {}, outputs); }),
+      options.error_place);
 }
 
 absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
@@ -207,7 +209,8 @@ absl::Status Session::Run(IoBinding& binding, const RunOptions& options) {
   const MemoryBudget::Scope scope(impl_->program->budget);
   const InRun in_run(impl_->pool, impl_->state, FlagOf(options), options);
   if (!impl_->ready.ok()) return impl_->ready;
-  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().RunBound(binding); }));
+  return impl_->Done(WithoutBadAlloc(kRun, [&] { return impl_->ReadyRunner().RunBound(binding); }),
+                     options.error_place);
 }
 
 absl::StatusOr<std::vector<ResultShape>> Session::OutputShapes(std::span<const TensorView> inputs) {

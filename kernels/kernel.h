@@ -162,6 +162,7 @@ struct PrepareArgs {
   }
   // Set by Prepare: bytes of scratch memory that Run needs. The memory plan includes them.
   size_t scratch_bytes = 0;
+  const void* data = nullptr;  // Kernel::data
 };
 
 // What Run sees. Shapes are final. Constants of a kernel with Kernel::packs_once may have no data.
@@ -173,6 +174,7 @@ struct RunArgs {
   KernelState* state = nullptr;  // of Prepare; without Prepare null or calls/found_results.h
   // PrepareArgs::scratch_bytes bytes, aligned to 64.
   void* scratch = nullptr;
+  const void* data = nullptr;  // Kernel::data
 
   // The attribute struct. `Attrs` must be its type.
   template <typename Attrs>
@@ -188,6 +190,7 @@ struct CallSignature {
   std::span<const TensorView> outputs;   // without data; dimensions may be -1
   std::span<const bool> constant_input;  // per input: whether it is a constant
   const void* attrs = nullptr;           // as in PrepareArgs
+  const void* data = nullptr;            // Kernel::data
 };
 
 // Computes the outputs. May run in several threads at once, with different `args`.
@@ -228,6 +231,9 @@ struct Kernel {
   // Prepare packs the same constants in the same layouts whatever the shapes of the other operands
   // are, unless a result is empty. After that the constants are not needed.
   bool packs_once = false;
+  // What the functions of the kernel share, such as a function of another language with its state.
+  // Runs may read it in several threads at once. The kernel and its copies keep it alive.
+  std::shared_ptr<const void> data{};
 
   // True if `input` is in `unaligned_inputs`.
   bool reads_unaligned(size_t input) const {

@@ -38,7 +38,9 @@ KernelRegistry::Choice KernelRegistry::Choose(std::string_view op, const CallSig
   for (const Kernel& kernel : Find(op)) {
     if (kernel.backend != backend) continue;
     if (reference_only && !std::string_view(kernel.name).starts_with("ref.")) continue;
-    std::string reason = kernel.supports == nullptr ? std::string() : kernel.supports(call);
+    CallSignature own = call;
+    own.data = kernel.data.get();
+    std::string reason = kernel.supports == nullptr ? std::string() : kernel.supports(own);
     if (reason.empty()) {
       choice.kernel = &kernel;
       return choice;

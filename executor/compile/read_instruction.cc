@@ -99,7 +99,9 @@ absl::Status FindKernel(Operation& op, std::string_view name,
   absl::StatusOr<SignatureOf> signature =
       SignatureOf::Make(*instruction.source, slots, operands, results);
   if (!signature.ok()) return Reject(op, std::string(signature.status().message()));
-  const std::string reason = kernel->supports == nullptr ? "" : kernel->supports(signature->get());
+  kernels::CallSignature call = signature->get();
+  call.data = kernel->data.get();
+  const std::string reason = kernel->supports == nullptr ? "" : kernel->supports(call);
   if (!reason.empty())
     return Reject(op, fmt::format("kernel '{}' cannot run this: {}", name, reason));
   instruction.kernel = *kernel;

@@ -128,7 +128,8 @@ absl::StatusOr<SignatureOf> SignatureOf::Make(const OpInfo& info, std::span<cons
 }
 
 kernels::CallSignature SignatureOf::get() const {
-  return {inputs_, outputs_, std::span<const bool>(constant_.get(), inputs_.size()), attrs_.get()};
+  return {inputs_, outputs_, std::span<const bool>(constant_.get(), inputs_.size()), attrs_.get(),
+          nullptr};
 }
 
 absl::StatusOr<kernels::KernelRegistry::Choice> ChooseKernel(

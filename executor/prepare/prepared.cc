@@ -161,6 +161,7 @@ absl::StatusOr<std::unique_ptr<Prepared>> Prepared::Make(const ProgramImpl& prog
   for (RunStep& step : p->steps_) {
     const Instruction& instruction = program.instructions[step.instruction];
     step.args.device = &device;
+    step.args.data = instruction.kernel.data.get();
     step.reads_host = p->staging_ != nullptr && ReadsHost(instruction);
     step.args.inputs = {view, ReadsOf(instruction).size()};
     view += step.args.inputs.size();

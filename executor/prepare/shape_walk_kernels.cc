@@ -134,6 +134,7 @@ absl::Status Walk::PrepareKernel(const Instruction& instruction, PreparedCall& c
     args.attrs = call.attrs.get();
     args.device = &device_;
     args.weights = &store;
+    args.data = instruction.kernel.data.get();
     // What it makes outlives the run: none of it is left out when that is cancelled.
     const std::atomic<bool>* const cancel = device_.parallel->cancel_flag();
     device_.parallel->set_cancel_flag(nullptr);
@@ -208,6 +209,7 @@ absl::Status Walk::RunKernel(const Instruction& instruction,
   args.attrs = attrs.get();
   args.device = &device_;
   args.state = call.state.get();
+  args.data = instruction.kernel.data.get();
   const bool on_device = instruction.kernel.backend == kernels::Backend::kCuda;
   std::shared_ptr<std::byte> scratch;
   if (call.scratch_bytes > 0) {

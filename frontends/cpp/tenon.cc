@@ -37,7 +37,7 @@
 
 namespace tenon {
 
-absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options) {
+absl::StatusOr<std::shared_ptr<Context>> MakeContext(const LoadOptions& options) {
   TENON_RETURN_IF_ERROR(CheckLimits(options.limits));
   auto context = std::make_shared<Context>();
   RegisterAllDialects(*context);
@@ -63,6 +63,10 @@ std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Extension* extens
 
 namespace {
 
+absl::StatusOr<std::shared_ptr<Context>> ContextFor(const LoadOptions& options) {
+  return options.context != nullptr ? options.context : MakeContext(options);
+}
+
 absl::Status CheckNoEdit(const LoadOptions& options, const std::string& name,
                          std::string_view format) {
   if (options.edit.empty()) return absl::OkStatus();
@@ -74,7 +78,7 @@ absl::Status CheckNoEdit(const LoadOptions& options, const std::string& name,
 absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
                                const LoadOptions& options, bool mapped) {
   TENON_RETURN_IF_ERROR(CheckNoEdit(options, name, "IR text"));
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, ContextFor(options));
   ParseOptions parse;
   parse.file_name = name;
   parse.keep_names = options.keep_names;
@@ -87,7 +91,7 @@ absl::StatusOr<Model> LoadText(std::string_view text, const std::string& name,
 absl::StatusOr<Model> LoadBinary(std::string_view bytes, const std::string& name,
                                  const LoadOptions& options, const onnx::FileBytes* file) {
   TENON_RETURN_IF_ERROR(CheckNoEdit(options, name, "a binary module"));
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, ContextFor(options));
   ReadBinaryOptions read;
   read.file_name = name;
   std::vector<SourceFile> files;
@@ -238,7 +242,7 @@ absl::StatusOr<Model> LoadBytes(std::string_view bytes, const std::string& name,
   if (LooksLikeBinaryModule(bytes)) return LoadBinary(bytes, name, options, nullptr);
   if (LooksLikeText(bytes, name)) return LoadText(bytes, name, options, false);
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, name));
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, ContextFor(options));
   onnx::ImportOptions import = ImportOptionsOf(options);
   import.name = name;
   const auto info = std::make_shared<onnx::ModelInfo>();
@@ -259,7 +263,7 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
   if (LooksLikeBinaryModule(bytes)) return LoadBinary(bytes, path, options, &file);
   if (LooksLikeText(bytes, path)) return LoadText(bytes, path, options, !file.source.bytes.empty());
   TENON_RETURN_IF_ERROR(CheckIsModel(bytes, path));
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, NewContext(options));
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<Context> context, ContextFor(options));
   std::vector<SourceFile> files;
   onnx::ImportOptions import = ImportOptionsOf(options);
   import.files = &files;

@@ -123,7 +123,15 @@ struct LoadOptions {
   onnx::ModelEdit edit{};
   // Whether values of IR text keep their names (Value::name). Those of an ONNX model always do.
   bool keep_names = true;
+  // Reads into this Context, usually that of another model, so that operations can move between
+  // the two. It must have what MakeContext gives for these options; its dialects, handler and
+  // limits stay. Null: a Context of its own.
+  std::shared_ptr<Context> context{};
 };
+
+// Returns a Context as Load makes it: with Tenon's dialects and those of the extension, the handler
+// and the limits. Errors are those of RegisterExtension.
+absl::StatusOr<std::shared_ptr<Context>> MakeContext(const LoadOptions& options = {});
 
 // Reads an ONNX model, IR text or a binary module (binary_module.h), told apart by name and
 // content; "-" is standard input. Weights stay in the mapped model file, which must not be

@@ -27,19 +27,36 @@ if grep -rnE '#include "(ir|pass|drr|patterns|transforms|kernels|executor|fronte
 fi
 echo '#include "tenon/tenon.h"' > "$work/umbrella.cc"
 c++ -std=c++20 -fsyntax-only -Wall -Wextra -I "$work/prefix/include" "$work/umbrella.cc"
-# Outside of the source tree: what is not installed must not be found by accident.
+# Outside of the source tree: what is not installed must not be found by accident. With the archives and with libtenon.so.
 cp -r "$root/examples/embedding" "$work/embedding"
-{
-  "$cmake" -G Ninja -S "$work/embedding" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release &&
-    "$cmake" --build "$work/build"
-} > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-output=$("$work/build/embedding" "$model/model.onnx") || { echo "$output"; exit 1; }
-echo "$output"
-for expected in "acme-scaled-gelu fired 2 times" "first value" "wrong inputs: INVALID_ARGUMENT"; do
-  [[ $output == *"$expected"* ]] || { echo "FAILED: expected '$expected'"; exit 1; }
+for library in tenon shared; do
+  {
+    "$cmake" -G Ninja -S "$work/embedding" -B "$work/build-$library" -DCMAKE_PREFIX_PATH="$work/prefix" \
+             -DCMAKE_BUILD_TYPE=Release -DTENON_LIBRARY=tenon::$library &&
+      "$cmake" --build "$work/build-$library"
+  } > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  output=$("$work/build-$library/embedding" "$model/model.onnx") || { echo "$output"; exit 1; }
+  echo "$output"
+  for expected in "acme-scaled-gelu fired 2 times" "first value" "wrong inputs: INVALID_ARGUMENT"; do
+    [[ $output == *"$expected"* ]] || { echo "FAILED: tenon::$library: expected '$expected'"; exit 1; }
+  done
 done
+# The shared library has the name of its version, and the program gets Tenon from there alone.
+version=$(sed -n 's/^#define TENON_VERSION "\(.*\)"/\1/p' "$root/frontends/cpp/version.h")
+needed=$(objdump -p "$work/build-shared/embedding")
+[[ $needed == *"NEEDED"*"libtenon.so.$version"* ]] || { echo "FAILED: embedding does not need libtenon.so.$version"; exit 1; }
+[[ -e $work/prefix/lib/libtenon.so.$version ]] || { echo "FAILED: there is no $work/prefix/lib/libtenon.so.$version"; exit 1; }
+if ! nm -DC --defined-only "$work/prefix/lib/libtenon.so" | grep ' T tenon::Load(' > /dev/null; then
+  echo "FAILED: libtenon.so does not export tenon::Load"
+  exit 1
+fi
+# A program in C needs the header and libtenon.so, and neither CMake nor C++.
+cc -std=c11 -Wall -Wextra -Werror -pedantic -I "$work/prefix/include" "$root/examples/guide/use_from_c.c" \
+   -L "$work/prefix/lib" -ltenon -o "$work/use_from_c"
+LD_LIBRARY_PATH="$work/prefix/lib" "$work/use_from_c" > "$work/use_from_c.out"
+diff "$root/examples/guide/use_from_c.expected" "$work/use_from_c.out"
 # What cannot be loaded ends with a message that names the file.
-if message=$("$work/build/embedding" "$work/missing.onnx" 2>&1) || [[ $message != *missing.onnx* ]]; then
+if message=$("$work/build-tenon/embedding" "$work/missing.onnx" 2>&1) || [[ $message != *missing.onnx* ]]; then
   echo "FAILED: on a missing file: $message"
   exit 1
 fi

@@ -6,6 +6,16 @@
 # FOLDERS whose code sanitized builds do not optimise (tenon_cold_when_sanitized).
 
 set_property(GLOBAL PROPERTY TENON_LIBRARIES "")
+# Of all layers, for TenonShared.cmake: their objects, and the libraries outside Tenon that they link.
+set_property(GLOBAL PROPERTY TENON_OBJECTS "")
+set_property(GLOBAL PROPERTY TENON_PUBLIC_DEPENDENCIES "")
+set_property(GLOBAL PROPERTY TENON_PRIVATE_DEPENDENCIES "")
+set(TENON_LAYER_INCLUDES
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/gen>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/source>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/generated>
+    $<INSTALL_INTERFACE:include>)
 
 # Hosts write "tenon/ir/core/builder.h", installed or not: links stand for the prefix in the build folder. They name single
 # folders, as a link to all of the source tree would contain itself.
@@ -61,6 +71,7 @@ function(tenon_layer name)
       tenon_cold_objects(cold ${target} sources "${LAYER_COLD_FOLDERS}" ${LAYER_PUBLIC} ${LAYER_PRIVATE})
     endif()
     add_library(${target} STATIC ${sources} ${cold})
+    set_property(GLOBAL APPEND PROPERTY TENON_OBJECTS $<TARGET_OBJECTS:${target}> ${cold})
     set(scope PUBLIC)
     tenon_target_options(${target})
     target_link_libraries(${target} PRIVATE ${LAYER_PRIVATE})
@@ -74,17 +85,23 @@ function(tenon_layer name)
   endif()
   if(LAYER_PROTOBUF)
     target_link_libraries(${target} ${scope} ${TENON_PROTOBUF_ARCHIVES} protobuf::libprotobuf)
+    # No public header includes what protoc generates.
+    set_property(GLOBAL APPEND PROPERTY TENON_PRIVATE_DEPENDENCIES protobuf::libprotobuf)
   endif()
+  tenon_outer_dependencies(PUBLIC ${LAYER_PUBLIC})
+  tenon_outer_dependencies(PRIVATE ${LAYER_PRIVATE})
   target_link_libraries(${target} ${scope} ${LAYER_PUBLIC})
-  target_include_directories(${target} ${scope}
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-    $<BUILD_INTERFACE:${TENON_GENERATED_DIR}>
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/source>
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include/generated>
-    $<INSTALL_INTERFACE:include>)
+  target_include_directories(${target} ${scope} ${TENON_LAYER_INCLUDES})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   add_library(tenon::${name} ALIAS ${target})
   set_property(GLOBAL APPEND PROPERTY TENON_LIBRARIES ${target})
+endfunction()
+
+# Takes note of those of the libraries that are not layers. Archives for programs are none of them.
+function(tenon_outer_dependencies scope)
+  set(libraries ${ARGN})
+  list(FILTER libraries EXCLUDE REGEX "^tenon::|TENON_PROGRAM")
+  set_property(GLOBAL APPEND PROPERTY TENON_${scope}_DEPENDENCIES ${libraries})
 endfunction()
 
 # Moves the files of `folders` from the list named `list` into a library of objects that is not optimised, and which links

@@ -60,6 +60,7 @@ LAYER_NOTES = {
     "frontends/onnx": "ONNX to IR",
     "frontends/onnx/export": "IR to ONNX",
     "frontends/cpp": "the C++ API of hosts: load, optimize, compile, run, extensions",
+    "frontends/c": "the same for C",
     "tools": "ir-opt, ir-run, ir-bench, ir-bisect, ir-reduce, scripts",
     "tests": "what must hold",
 }
@@ -96,7 +97,7 @@ def layers(source):
         "executor": (2, 3),
     }
     allowed = {layer: to for layer, to in allowed.items() if layer != "frontends/debug"}  # a note names it
-    missing = set(allowed) - set(places) - {"ir/base", "ir/core", "ir/serialize", "frontends/cpp", "tools", "tests"}
+    missing = set(allowed) - set(places) - {"ir/base", "ir/core", "ir/serialize", "frontends/c", "frontends/cpp", "tools", "tests"}
     if missing or set(allowed) != set(LAYER_NOTES):
         raise SourceError(f"check_layers.py: the layers {sorted(set(allowed) ^ set(LAYER_NOTES))} have no place in the picture")
     kinds = {
@@ -111,6 +112,7 @@ def layers(source):
         "executor": "run",
         "frontends/onnx": "io",
         "frontends/onnx/export": "io",
+        "frontends/c": "io",
         "frontends/cpp": "io",
         "tools": "plain",
         "tests": "plain",
@@ -121,7 +123,8 @@ def layers(source):
     bottom = 62 + 5 * step
     canvas.box(30, 12, 340, height, "plain", "tools", [LAYER_NOTES["tools"]])
     canvas.box(390, 12, 340, height, "plain", "tests", [LAYER_NOTES["tests"]])
-    canvas.box(30, 62 + 6, 700, height, "io", "frontends/cpp", [LAYER_NOTES["frontends/cpp"]])
+    canvas.box(30, 62 + 6, 540, height, "io", "frontends/cpp", [LAYER_NOTES["frontends/cpp"]])
+    canvas.box(590, 62 + 6, 140, height, "io", "frontends/c", [LAYER_NOTES["frontends/c"]])
     canvas.box(30, bottom, 438, height, "ir", "ir/core", [LAYER_NOTES["ir/core"]])
     canvas.box(30, bottom + step, 700, height, "ir", "ir/base", [LAYER_NOTES["ir/base"]])
     canvas.box(490, bottom, 138, height, "ir", "ir/serialize", [LAYER_NOTES["ir/serialize"]])
@@ -159,7 +162,7 @@ def layers(source):
         "small",
         muted=True,
     )
-    canvas.text(30, base + 15, "frontends/cpp and frontends/debug, tools and tests may include every layer.", "small", muted=True)
+    canvas.text(30, base + 15, "frontends/c, frontends/cpp and frontends/debug, tools and tests may include every layer.", "small", muted=True)
     return canvas.svg(base + 28)
 
 

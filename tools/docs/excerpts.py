@@ -97,7 +97,7 @@ def check(block, name, root):
         return 0, f"{name} is a page (expected a source file)"
     # Folders of the layers and of tests are globbed; examples are listed.
     listing = root / path.parent / "CMakeLists.txt"
-    if path.suffix == ".cc" and path.parts[0] == "examples":
+    if path.suffix in (".c", ".cc") and path.parts[0] == "examples":
         if not listing.is_file() or not re.search(rf"\b{re.escape(path.stem)}\b", listing.read_text(encoding="utf-8")):
             return 0, f"no build compiles {name} (expected it in {path.parent}/CMakeLists.txt)"
     found = difference(block.lines, block.language, (root / path).read_text(encoding="utf-8"))

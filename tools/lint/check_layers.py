@@ -29,6 +29,7 @@ ALLOWED = {
     "frontends/onnx": IR,
     "frontends/onnx/export": ["frontends/onnx", "pass", "transforms", *IR],
     "frontends/cpp": EVERYTHING,
+    "frontends/c": EVERYTHING,
     "frontends/debug": EVERYTHING,
     "tools": EVERYTHING,
     "tests": EVERYTHING,
