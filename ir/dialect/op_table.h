@@ -10,6 +10,7 @@
 
 namespace tenon {
 
+// An operand or a result.
 struct OperandRow {
   const char* name;
   Arity arity;
@@ -18,6 +19,7 @@ struct OperandRow {
   const char* description;
 };
 
+// An attribute.
 struct AttrRow {
   const char* name;
   AttrType type;
@@ -26,11 +28,13 @@ struct AttrRow {
   std::span<const char* const> enums;
 };
 
+// A block that an operation goes on to.
 struct SuccessorRow {
   const char* name;
   int operand_group;
 };
 
+// An operation.
 struct OpRow {
   const char* name;
   const char* summary;

@@ -20,9 +20,16 @@ install(CODE "execute_process(
 
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tenon")
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${_package_dir}")
+# The generator of tenon_add_dialect, and where it and the headers lie.
+set(TENON_CODEGEN_DIR "${CMAKE_INSTALL_DATADIR}/tenon/codegen")
+set(TENON_HEADERS_DIR "${CMAKE_INSTALL_INCLUDEDIR}/tenon")
+file(GLOB _generator CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/codegen/*.py")
+install(FILES ${_generator} DESTINATION "${TENON_CODEGEN_DIR}")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tenonConfig.cmake.in"
-                              "${PROJECT_BINARY_DIR}/tenonConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
+                              "${PROJECT_BINARY_DIR}/tenonConfig.cmake" INSTALL_DESTINATION "${_package_dir}"
+                              PATH_VARS TENON_CODEGEN_DIR TENON_HEADERS_DIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/tenonConfig.cmake" "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
+              "${CMAKE_CURRENT_LIST_DIR}/TenonDialect.cmake"
         DESTINATION "${_package_dir}")

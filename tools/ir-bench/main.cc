@@ -21,7 +21,8 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
-      tools::PrintText(HelpText(options->help_all));
+      tools::PrintText(HelpText(options->help_all) +
+                       tools::PluginHelp(options->added.extension.get()));
       return tools::kDone;
     case Options::Action::kVersion:
       tools::PrintText("ir-bench (Tenon) " TENON_VERSION "\n");

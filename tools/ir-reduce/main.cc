@@ -22,7 +22,7 @@ namespace {
 
 absl::StatusOr<Model> LoadProgram(const Options& options, std::vector<std::string>& errors) {
   LoadOptions load;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.limits = options.limits.library;
   load.allow_unregistered_dialects = options.allow_unregistered_dialect;
   tools::SetExternalData(options.external_data, load);
@@ -178,7 +178,8 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      tools::PrintText(HelpText(options->help_all));
+      tools::PrintText(HelpText(options->help_all) +
+                       tools::PluginHelp(options->added.extension.get()));
       return tools::kDone;
     case Options::Action::kVersion:
       tools::PrintText("ir-reduce (Tenon) " TENON_VERSION "\n");

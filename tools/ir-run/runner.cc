@@ -114,7 +114,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
                                         std::vector<std::string>& errors,
                                         std::vector<std::string>& remarks) {
   LoadOptions load;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kRemark) {
       remarks.push_back(FormatDiagnostic(context, diagnostic));
