@@ -33,3 +33,19 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake
 install(FILES "${PROJECT_BINARY_DIR}/tenonConfig.cmake" "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/TenonDialect.cmake"
         DESTINATION "${_package_dir}")
+
+# For builds without CMake: pkg-config --cflags --libs tenon. The file finds the folders from its own place.
+if(TENON_SANITIZE)
+  return()  # there is no libtenon.so
+endif()
+set(TENON_PC_REQUIRES "")
+foreach(_library ${TENON_ABSL})
+  string(REPLACE "absl::" "absl_" _library "${_library}")
+  list(APPEND TENON_PC_REQUIRES "${_library}")
+endforeach()
+list(APPEND TENON_PC_REQUIRES fmt)
+list(JOIN TENON_PC_REQUIRES ", " TENON_PC_REQUIRES)
+file(RELATIVE_PATH TENON_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" TENON_PC_PREFIX "${TENON_PC_PREFIX}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/tenon.pc.in" "${PROJECT_BINARY_DIR}/tenon.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tenon.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
