@@ -1,17 +1,20 @@
 // Loads a model, optimises it with rules, kernels and passes of its own, and runs it from several
 // threads on tensors that stay bound.
 //
-//   embedding MODEL.onnx
+//   embedding MODEL.onnx [libacme.so]
 //
+// Rules, kernels and passes are those of this program, or those of a plugin, if one is given.
 // The model's inputs are of i64 (token ids, masks), as those of most text models are.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "acme.h"
+#include "tenon/frontends/cpp/plugin.h"
 #include "tenon/frontends/cpp/tenon.h"
 #include "tenon/ir/core/context/diagnostic.h"
 
@@ -20,9 +23,18 @@ namespace {
 constexpr int kThreads = 3, kRuns = 4;
 constexpr int64_t kBatch = 1, kLength = 8;
 
-absl::StatusOr<tenon::Model> LoadAndOptimize(const std::string& path) {
+absl::StatusOr<std::shared_ptr<const tenon::Extension>> ExtensionOf(const char* plugin) {
+  if (plugin == nullptr) return AcmeExtension();
+  auto extension = std::make_shared<tenon::Extension>();
+  if (auto status = tenon::LoadPlugin(plugin, *extension); !status.ok()) return status;
+  return extension;
+}
+
+absl::StatusOr<tenon::Model> LoadAndOptimize(const std::string& path, const char* plugin) {
   tenon::LoadOptions options;
-  options.extension = AcmeExtension();
+  auto extension = ExtensionOf(plugin);
+  if (!extension.ok()) return extension.status();
+  options.extension = *extension;
   options.on_diagnostic = [](const tenon::Context& context, const tenon::Diagnostic& diagnostic) {
     if (diagnostic.severity == tenon::Severity::kRemark) return;
     std::fprintf(stderr, "%s\n", tenon::FormatDiagnostic(context, diagnostic).c_str());
@@ -67,8 +79,8 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-int Run(const char* path) {
-  absl::StatusOr<tenon::Model> model = LoadAndOptimize(path);
+int Run(const char* path, const char* plugin) {
+  absl::StatusOr<tenon::Model> model = LoadAndOptimize(path, plugin);
   if (!model.ok()) return Fail(model.status());
   absl::StatusOr<tenon::Program> program = tenon::Compile(*model);
   if (!program.ok()) return Fail(program.status());
@@ -97,7 +109,7 @@ int Run(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2) return Run(argv[1]);
-  std::fprintf(stderr, "usage: embedding MODEL.onnx\n");
+  if (argc == 2 || argc == 3) return Run(argv[1], argc == 3 ? argv[2] : nullptr);
+  std::fprintf(stderr, "usage: embedding MODEL.onnx [PLUGIN.so]\n");
   return 2;
 }

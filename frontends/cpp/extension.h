@@ -10,6 +10,7 @@
 #ifndef TENON_FRONTENDS_CPP_EXTENSION_H_
 #define TENON_FRONTENDS_CPP_EXTENSION_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,18 @@
 #include "pass/pass.h"
 
 namespace tenon {
+
+// A plugin whose parts an extension has (plugin.h).
+struct LoadedPlugin {
+  std::string name{};  // that it gives itself
+  std::string file{};  // as the host named it
+  // Its parts of a list of the extension.
+  struct Part {
+    size_t begin = 0, count = 0;
+    bool Has(size_t index) const { return index - begin < count; }
+  };
+  Part dialects{}, op_files{}, kernels{}, rules{}, passes{};
+};
 
 // Passed to Load, kept by the Model, used by Optimize and Compile. Models and threads share it; do
 // not change it after the first Load. Its functions must be thread-safe and outlive it.
@@ -39,12 +52,15 @@ struct Extension {
   std::vector<drr::Rule> rules{};
   // Passes. They run where a pipeline names them: OptimizeOptions::pipeline = "acme-pass,O2".
   std::vector<PassInfo> passes{};
+  // The plugins that LoadPlugin has added to these lists.
+  std::vector<LoadedPlugin> plugins{};
 };
 
 // Registers the dialects in `context`, which must have Tenon's own, and checks everything else.
 // Load calls it; call it for a Context of your own. InvalidArgument says what is wrong: a kernel of
 // an unknown operation, a name in use, a rule that does not compile. Errors of files are those of
-// LoadOps. After an error some dialects may be registered.
+// LoadOps. Errors in what a plugin has added name it. After an error some dialects may be
+// registered.
 absl::Status RegisterExtension(const Extension& extension, Context& context);
 
 }  // namespace tenon

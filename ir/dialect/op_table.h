@@ -11,6 +11,7 @@
 
 namespace tenon {
 
+// An operand or a result.
 struct OperandRow {
   const char* name;
   Arity arity;
@@ -20,6 +21,7 @@ struct OperandRow {
   const char* dialect_type = "";
 };
 
+// An attribute.
 struct AttrRow {
   const char* name;
   AttrType type;
@@ -28,11 +30,13 @@ struct AttrRow {
   std::span<const char* const> enums;
 };
 
+// A block that an operation goes on to.
 struct SuccessorRow {
   const char* name;
   int operand_group;
 };
 
+// An operation.
 struct OpRow {
   const char* name;
   const char* summary;

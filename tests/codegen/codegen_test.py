@@ -190,6 +190,52 @@ class Generated(unittest.TestCase):
     self.assertEqual(model.op_hash('a'), 0xaf63dc4c8601ec8c)
 
 
+class External(unittest.TestCase):
+  """Dialects outside of the tree."""
+
+  TEXT = ('- op: twice\n  summary: Doubles.\n  operands: [x: Tensor]\n  results: [out: Tensor]\n  attrs: {k: I64 = 1}\n'
+          '  traits: [Pure, Elementwise]\n')
+
+  def run_on(self, text, name='demo', headers=ROOT):
+    with tempfile.TemporaryDirectory() as folder:
+      path = os.path.join(folder, f'{name}.yaml')
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+      out = os.path.join(folder, 'out')
+      result = subprocess.run([sys.executable, '-B', SCRIPT, '--external', '--out', out, '--headers', headers, path],
+                              capture_output=True, text=True, check=False)
+      files = {}
+      for found in sorted(os.listdir(out)) if os.path.isdir(out) else []:
+        with open(os.path.join(out, found), encoding='utf-8') as f:
+          files[found] = f.read()
+      return result, files
+
+  def test_files(self):
+    result, files = self.run_on(HEAD + self.TEXT + '  about: {k: A number.}')
+    self.assertEqual((result.returncode, result.stderr), (0, ''))
+    self.assertEqual(list(files), ['demo.md', 'demo_ops.cc', 'demo_ops.h', 'demo_patterns.cc', 'demo_patterns.h'])
+    self.assertIn('Dialect DemoDialect();', files['demo_ops.h'])
+    self.assertIn('#include "tenon/ir/core/operation.h"', files['demo_ops.h'])
+    self.assertIn('#include "demo_ops.h"', files['demo_ops.cc'])
+    self.assertIn('drr::Val Twice(', files['demo_patterns.h'])
+    for line in ('# Dialect demo', '## demo.twice', '| `k` | integer | `1` | A number. |'):
+      self.assertIn(line, files['demo.md'])
+    for name, text in files.items():
+      self.assertNotRegex(text, r'#include "(ir|drr|patterns)/', name)
+
+  def test_a_dialect_without_rules(self):
+    _, files = self.run_on('dialect: demo\nsummary: Demo.\nops:\n- {op: stop, summary: Stops., traits: [Terminator]}\n')
+    self.assertEqual((files['demo_patterns.h'], files['demo_patterns.cc']), ('', ''))
+
+  def test_errors(self):
+    result, files = self.run_on(HEAD + self.TEXT)
+    self.assertEqual((result.returncode, files), (1, {}))
+    self.assertRegex(result.stderr, r"demo.yaml:8: demo.twice: attribute 'k' has no meaning")
+    result, files = self.run_on('dialect: ten\nsummary: Demo.\nops:\n- {op: stop, summary: Stops.}\n', 'ten')
+    self.assertEqual((result.returncode, files), (1, {}))
+    self.assertRegex(result.stderr, r"ten.yaml:4: dialect 'ten' is one of Tenon's")
+
+
 class CommandLine(unittest.TestCase):
 
   def run_script(self, *args):
@@ -232,14 +278,17 @@ class CommandLine(unittest.TestCase):
 
   def test_a_dialect_outside_of_the_tree(self):
     with tempfile.TemporaryDirectory() as out:
-      result = self.run_script('--dialect', out, os.path.join(ROOT, 'tests/codegen/demo.yaml'))
+      result = self.run_script('--external', '--out', out, os.path.join(ROOT, 'tests/codegen/demo.yaml'))
       self.assertEqual((result.returncode, result.stdout, result.stderr), (0, '', ''))
-      self.assertEqual(sorted(os.listdir(out)), ['demo_ops.cc', 'demo_ops.h'])
+      self.assertEqual(sorted(os.listdir(out)), ['demo.md', 'demo_ops.cc', 'demo_ops.h', 'demo_patterns.cc', 'demo_patterns.h'])
       for name in os.listdir(out):
         with open(os.path.join(out, name), encoding='utf-8') as f:
           text = f.read()
         self.assertNotRegex(text, r'#include "ir/')
-        self.assertIn('from demo.yaml', text)
+        if name.startswith('demo_ops'):
+          self.assertIn('from demo.yaml', text)
+        elif name == 'demo.md':
+          self.assertIn('### !demo.ledger', text)
 
   def test_writes_types_as_json(self):
     text = ('dialect: demo\nsummary: Demo.\ntypes:\n- {type: ledger, summary: L., parameters: {currency: Str, limit: I64 = 1}}\n'

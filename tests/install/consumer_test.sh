@@ -55,6 +55,51 @@ cc -std=c11 -Wall -Wextra -Werror -pedantic -I "$work/prefix/include" "$root/exa
    -L "$work/prefix/lib" -ltenon -o "$work/use_from_c"
 LD_LIBRARY_PATH="$work/prefix/lib" "$work/use_from_c" > "$work/use_from_c.out"
 diff "$root/examples/guide/use_from_c.expected" "$work/use_from_c.out"
+# A plugin that was built outside of the tree adds to the installed programs, and to a host that links libtenon.so.
+plugin=$work/build-shared/libacme.so
+rewritten=$("$work/prefix/bin/ir-opt" "$model/model.onnx" -O2 --acme-merge-scale --elide-resources --load-plugin="$plugin")
+[[ $rewritten == *acme.scaled_gelu* ]] || { echo "FAILED: ir-opt --load-plugin=libacme.so rewrites nothing"; exit 1; }
+"$work/prefix/bin/ir-run" "$model/model.onnx" --runs=1 --load-plugin="$plugin" > "$work/log" || { cat "$work/log"; exit 1; }
+output=$("$work/build-shared/embedding" "$model/model.onnx" "$plugin") || { echo "$output"; exit 1; }
+[[ $output == *"acme-scaled-gelu fired 2 times"* ]] || { echo "FAILED: with the plugin: $output"; exit 1; }
+# A program that shows no symbols to plugins says so.
+if message=$("$work/build-tenon/embedding" "$model/model.onnx" "$plugin" 2>&1) || [[ $message != *"$plugin: "*"undefined symbol"* ]]; then
+  echo "FAILED: on a plugin for a program without exports: $message"
+  exit 1
+fi
+# A dialect of YAML outside of the tree, as a plugin: classes, functions for rules, checks and a page.
+cp -r "$root/examples/dialect" "$work/dialect"
+{
+  "$cmake" -G Ninja -S "$work/dialect" -B "$work/build-dialect" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release &&
+    "$cmake" --build "$work/build-dialect"
+} > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+grep -q '^## dsp.window$' "$work/build-dialect/dsp.dialects/dsp.md" || { echo "FAILED: dsp.md lacks dsp.window"; exit 1; }
+plugin=$work/build-dialect/libdsp.so
+cat > "$work/signals.mlir" <<'END'
+func.func() <{function_type = (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>, sym_name = "main"}> ({
+^bb0(%a: tensor<2x8xf32>, %b: tensor<2x8xf32>):
+  %half = core.constant() <{value = dense<0.5> : tensor<f32>}> : () -> tensor<f32>
+  %0 = ten.mul(%b, %half) : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %1 = ten.add(%a, %0) : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %2 = dsp.window(%1) <{kind = "hann", size = 8 : i64}> : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  func.return(%2) : (tensor<2x8xf32>) -> ()
+}) : () -> ()
+END
+"$work/prefix/bin/ir-opt" "$work/signals.mlir" -O2 --load-plugin="$plugin" -o "$work/mixed.mlir"
+grep -q 'dsp.mix.*gain = 0.5\|dsp.mix.*gain = 5' "$work/mixed.mlir" || { cat "$work/mixed.mlir"; echo "FAILED: no dsp.mix"; exit 1; }
+"$work/prefix/bin/ir-run" "$work/signals.mlir" --runs=1 --load-plugin="$plugin" > "$work/log" || { cat "$work/log"; exit 1; }
+"$work/prefix/bin/ir-opt" --check-rules --load-plugin="$plugin" > "$work/log" || { cat "$work/log"; exit 1; }
+sed 's/size = 8/size = 7/' "$work/signals.mlir" > "$work/wrong.mlir"
+if message=$("$work/prefix/bin/ir-opt" "$work/wrong.mlir" --load-plugin="$plugin" 2>&1) || [[ $message != *"wrong.mlir:6"*"size is not the length"* ]]; then
+  echo "FAILED: on a wrong dsp.window: $message"
+  exit 1
+fi
+sed -i 's/\[Pure, Elementwise\]/[Pur]/' "$work/dialect/dsp.yaml"
+if "$cmake" --build "$work/build-dialect" > "$work/log" 2>&1 || ! grep -q "dsp.yaml:9: dsp.mix has the unknown trait 'Pur'" "$work/log"; then
+  cat "$work/log"
+  echo "FAILED: on a wrong dsp.yaml"
+  exit 1
+fi
 # What cannot be loaded ends with a message that names the file.
 if message=$("$work/build-tenon/embedding" "$work/missing.onnx" 2>&1) || [[ $message != *missing.onnx* ]]; then
   echo "FAILED: on a missing file: $message"

@@ -34,13 +34,32 @@ install(CODE "execute_process(
 
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tenon")
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${_package_dir}")
+# The generator of tenon_add_dialect, and where it and the headers lie.
+set(TENON_CODEGEN_DIR "${CMAKE_INSTALL_DATADIR}/tenon/codegen")
+set(TENON_HEADERS_DIR "${CMAKE_INSTALL_INCLUDEDIR}/tenon")
+file(GLOB _generator CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/codegen/*.py")
+install(FILES ${_generator} DESTINATION "${TENON_CODEGEN_DIR}")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/tenonConfig.cmake.in"
-                              "${PROJECT_BINARY_DIR}/tenonConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
+                              "${PROJECT_BINARY_DIR}/tenonConfig.cmake" INSTALL_DESTINATION "${_package_dir}"
+                              PATH_VARS TENON_CODEGEN_DIR TENON_HEADERS_DIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/tenonConfig.cmake" "${PROJECT_BINARY_DIR}/tenonConfigVersion.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/TenonDialect.cmake"
         DESTINATION "${_package_dir}")
-# The code generator, for dialects of hosts.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/codegen/" DESTINATION share/tenon/codegen
-        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+
+# For builds without CMake: pkg-config --cflags --libs tenon. The file finds the folders from its own place.
+if(TENON_SANITIZE)
+  return()  # there is no libtenon.so
+endif()
+set(TENON_PC_REQUIRES "")
+foreach(_library ${TENON_ABSL})
+  string(REPLACE "absl::" "absl_" _library "${_library}")
+  list(APPEND TENON_PC_REQUIRES "${_library}")
+endforeach()
+list(APPEND TENON_PC_REQUIRES fmt)
+list(JOIN TENON_PC_REQUIRES ", " TENON_PC_REQUIRES)
+file(RELATIVE_PATH TENON_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" TENON_PC_PREFIX "${TENON_PC_PREFIX}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/tenon.pc.in" "${PROJECT_BINARY_DIR}/tenon.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tenon.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -6,7 +6,9 @@
 # FOLDERS whose code sanitized builds do not optimise (tenon_cold_when_sanitized).
 
 set_property(GLOBAL PROPERTY TENON_LIBRARIES "")
-# Of all layers, for TenonShared.cmake: their objects, and the libraries outside Tenon that they link.
+# Of all layers: their archives, for programs; their objects and the libraries outside Tenon that they link, for
+# TenonShared.cmake.
+set_property(GLOBAL PROPERTY TENON_ARCHIVES "")
 set_property(GLOBAL PROPERTY TENON_OBJECTS "")
 set_property(GLOBAL PROPERTY TENON_PUBLIC_DEPENDENCIES "")
 set_property(GLOBAL PROPERTY TENON_PRIVATE_DEPENDENCIES "")
@@ -71,6 +73,7 @@ function(tenon_layer name)
       tenon_cold_objects(cold ${target} sources "${LAYER_COLD_FOLDERS}" ${LAYER_PUBLIC} ${LAYER_PRIVATE})
     endif()
     add_library(${target} STATIC ${sources} ${cold})
+    set_property(GLOBAL APPEND PROPERTY TENON_ARCHIVES $<TARGET_FILE:${target}>)
     set_property(GLOBAL APPEND PROPERTY TENON_OBJECTS $<TARGET_OBJECTS:${target}> ${cold})
     set(scope PUBLIC)
     tenon_target_options(${target})

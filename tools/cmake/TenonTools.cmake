@@ -18,6 +18,7 @@ tenon_target_options(tenon_tools)
 tenon_cold_when_sanitized(tenon_tools)
 target_link_libraries(tenon_tools PUBLIC tenon::tenon nlohmann_json::nlohmann_json)
 
+get_property(_archives GLOBAL PROPERTY TENON_ARCHIVES)
 foreach(_name ${TENON_PROGRAMS})
   file(GLOB _sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/${_name}/*.cc")
   add_executable(${_name} ${_sources})
@@ -28,6 +29,11 @@ foreach(_name ${TENON_PROGRAMS})
     target_link_libraries(${_name} PRIVATE ${TENON_RE2_LIBRARY})
   endif()
   target_link_options(${_name} PRIVATE -Wl,--as-needed)  # start-up time follows the number of shared libraries
+  if(NOT TENON_SANITIZE)
+    # Plugins take all of Tenon from the program, also what it does not use itself.
+    set_target_properties(${_name} PROPERTIES ENABLE_EXPORTS ON)
+    target_link_options(${_name} PRIVATE "-Wl,--whole-archive,$<JOIN:${_archives},$<COMMA>>,--no-whole-archive")
+  endif()
   set_target_properties(${_name} PROPERTIES TENON_PROGRAM ON RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endforeach()
 

@@ -99,7 +99,7 @@ def _write(op, attr):
   elif attr.kind == 'Dims':
     made = f'DimsAttribute(context, {value})'
   else:
-    made = op_class._make(attr, value, 'context')  # pylint: disable=protected-access
+    made = op_class.make(attr, value, 'context')
   guard = f'if ({field}) ' if attr.optional else ''
   if attr.kind == 'Type' and not attr.optional:
     guard = f'if ({field} != DType::kInvalid) '  # the verifier says that it is missing

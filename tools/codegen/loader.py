@@ -9,8 +9,9 @@ import re
 import yaml
 
 import loader_types
+import model
 import nodes
-from model import (ATTR_KINDS, DTYPES, DTYPE_SETS, KINDS_WITHOUT_DEFAULT, MAX_REGIONS, MAX_SLOTS, MAX_SUCCESSORS, REPO_ROOT,
+from model import (ATTR_KINDS, DTYPES, DTYPE_SETS, KINDS_WITHOUT_DEFAULT, MAX_REGIONS, MAX_SLOTS, MAX_SUCCESSORS,
                    RESERVED_NAMES, Attr, Constraint, Dialect, Op, Operand, SchemaError, Successor, display, enumerator,
                    op_hash, to_f32)
 
@@ -36,11 +37,16 @@ def load(paths):
 
 def known_traits():
   """The names of enum Trait, from the header that declares it."""
-  # In the tree, and where the generator is installed.
-  places = [os.path.join(REPO_ROOT, folder, 'ir/core/context/op_info.h') for folder in ('', '../include/tenon')]
-  with open(next(filter(os.path.exists, places), places[0]), encoding='utf-8') as f:
+  with open(os.path.join(model.HEADERS, 'ir/core/context/op_info.h'), encoding='utf-8') as f:
     body = re.search(r'enum class Trait[^{]*\{(.*?)\};', f.read(), re.S).group(1)
   return re.findall(r'\bk(\w+)\s*=\s*1u\s*<<', body)
+
+
+def names_of_tenon():
+  """The names of Tenon's own dialects: those of its YAML files, or of the headers made of them."""
+  folder = os.path.join(model.HEADERS, 'ir/dialect')
+  found = [re.fullmatch(r'([a-z]\w*)(?:\.yaml|_ops\.h)', name) for name in sorted(os.listdir(folder))]
+  return {match[1] for match in found if match} - {'declared'}
 
 
 class _Loader:

@@ -6,6 +6,8 @@ import os
 import struct
 
 REPO_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Where the headers of Tenon lie. Another folder where Tenon is installed.
+HEADERS = REPO_ROOT
 
 # Names in C++ (`DType::k…`) and in IR text, in the order of enum DType.
 DTYPES = {

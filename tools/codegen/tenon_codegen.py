@@ -2,12 +2,13 @@
 """Generates C++ from the dialect files.
 
   tenon_codegen.py --out DIR [--list-outputs] ir/dialect/*.yaml
-  tenon_codegen.py --dialect DIR acme.yaml
   tenon_codegen.py --ops-json FILE my.yaml
+  tenon_codegen.py --external --out DIR [--headers DIR] my.yaml
 
 Every module emit_*.py beside this file has a function outputs(dialects) -> {path below DIR: text}; a new kind of
-output is a new such file. A file is written only when its text changes. --dialect writes acme_ops.h and acme_ops.cc, for
-a dialect outside of Tenon's tree. --ops-json writes the operations as data, for `ir-opt --load-ops=FILE`. Exit status: 0 done, 1 a YAML file is wrong
+output is a new such file. A file is written only when its text changes. --ops-json writes the operations as data, for
+`ir-opt --load-ops=FILE`. --external writes the code of dialects outside of Tenon (external.py); tenon_add_dialect of CMake
+calls it. Exit status: 0 done, 1 a YAML file is wrong
 (one line `file:line: message` on standard error).
 """
 
@@ -21,7 +22,7 @@ import tempfile
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, _HERE)
 
-import emit_dialect  # pylint: disable=wrong-import-position
+import external  # pylint: disable=wrong-import-position
 import loader  # pylint: disable=wrong-import-position
 import model  # pylint: disable=wrong-import-position
 import ops_json  # pylint: disable=wrong-import-position
@@ -68,13 +69,14 @@ def main(argv):
   parser = argparse.ArgumentParser(description='Generates C++ from dialect files.', allow_abbrev=False)
   parser.add_argument('--out', metavar='DIR', help='folder that receives the generated files')
   parser.add_argument('--list-outputs', action='store_true', help='print the paths below DIR and write nothing')
-  parser.add_argument('--dialect', metavar='DIR',
-                      help="folder that receives <dialect>_ops.h and .cc, for code outside of Tenon's tree")
   parser.add_argument('--ops-json', metavar='FILE', help='write the operations as JSON to FILE; "-": standard output')
+  parser.add_argument('--external', action='store_true', help='the dialects are no part of Tenon')
+  parser.add_argument('--headers', metavar='DIR', default=model.HEADERS, help="folder of Tenon's headers, which declare its traits")
   parser.add_argument('yaml', nargs='+', help='dialect files')
   args = parser.parse_args(argv)
-  if not (args.out or args.list_outputs or args.ops_json or args.dialect):
-    parser.error('one of --out, --list-outputs, --dialect and --ops-json is needed')
+  if not (args.out or args.list_outputs or args.ops_json):
+    parser.error('one of --out, --list-outputs and --ops-json is needed')
+  model.HEADERS = args.headers
   try:
     dialects = loader.load(args.yaml)
     if args.ops_json:
@@ -83,10 +85,12 @@ def main(argv):
         sys.stdout.write(text)
       else:
         write_if_changed(args.ops_json, text)
-    outputs = all_outputs(dialects) if args.out or args.list_outputs else {}
-    if args.dialect:
-      for path, text in emit_dialect.outside_outputs(dialects).items():
-        write_if_changed(os.path.join(args.dialect, path), text)
+    outputs = {}
+    if args.external:
+      external.check(dialects, loader.names_of_tenon())
+      outputs = external.outputs(dialects)
+    elif args.out or args.list_outputs:
+      outputs = all_outputs(dialects)
   except model.SchemaError as e:
     print(e, file=sys.stderr)
     return 1

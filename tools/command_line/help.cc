@@ -3,6 +3,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "ir/base/suggest.h"
+#include "tools/command_line/extension_options.h"
 #include "tools/command_line/program.h"
 
 namespace tenon::tools {
@@ -71,9 +72,11 @@ absl::StatusOr<std::string> HelpIn(std::string_view form, const HelpParts& parts
                                                 fmt::join(known, ", "), DidYouMean(form, known)));
 }
 
-int PrintHelp(std::string_view program, const absl::StatusOr<std::string>& help) {
+int PrintHelp(std::string_view program, std::string_view form,
+              const absl::StatusOr<std::string>& help, const Extension* extension) {
   if (!help.ok()) return Fail(program, help.status());
   PrintText(*help);
+  if (form.empty() || form == "all") PrintText(PluginHelp(extension));
   return kDone;
 }
 

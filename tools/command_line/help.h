@@ -10,6 +10,10 @@
 #include "absl/status/statusor.h"
 #include "tools/command_line/option_table.h"
 
+namespace tenon {
+struct Extension;
+}
+
 namespace tenon::tools {
 
 // The parts of a help text.
@@ -44,8 +48,9 @@ std::vector<OptionForm> FormsOf(std::span<const Option<Options>> table) {
   return forms;
 }
 
-// Prints the help. Returns the exit status.
-int PrintHelp(std::string_view program, const absl::StatusOr<std::string>& help);
+// Prints the help, and behind a text for readers what plugins add to it. Returns the exit status.
+int PrintHelp(std::string_view program, std::string_view form,
+              const absl::StatusOr<std::string>& help, const Extension* extension);
 
 // The next three make one form each. Rows without a name are headings, or stand for levels.
 std::string ManPage(const HelpParts& parts, const std::vector<OptionForm>& rows);

@@ -21,13 +21,6 @@ double StepOf(DType dtype) {
 
 }  // namespace
 
-std::shared_ptr<const Extension> ExtensionOf(const std::vector<std::string>& op_files) {
-  if (op_files.empty()) return nullptr;
-  auto extension = std::make_shared<Extension>();
-  extension->op_files = op_files;
-  return extension;
-}
-
 void ChooseTolerances(double atol, double rtol, ModelOptions& options) {
   switch (options.precision) {
     case Precision::kFp32:

@@ -3,17 +3,15 @@
 #define TENON_TOOLS_COMMAND_LINE_MODEL_OPTIONS_H_
 
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "frontends/cpp/extension.h"
-#include "frontends/cpp/passes.h"
 #include "frontends/cpp/tenon.h"
 #include "frontends/debug/compare.h"
+#include "tools/command_line/extension_options.h"
 #include "tools/command_line/external_data.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
@@ -27,7 +25,6 @@ struct ModelOptions {
   int threads = 0;                          // 0: one per core
   bool cuda = false;                        // on the first GPU: OpenDevice (device.h)
   Precision precision = Precision::kFp32;   // --precision
-  std::vector<std::string> op_files;        // --load-ops
   std::vector<std::string> rule_files;      // --rules
   std::vector<std::string> disabled_rules;  // --disable-rules
   bool fast_math = false;                   // --fast-math
@@ -44,6 +41,7 @@ struct ModelOptions {
   GivenNames given;      // the options on the command line
   LimitOptions limits;   // --max-…
   ExternalDataOptions external_data;  // --external-data…
+  ExtensionOptions added;             // --load-…
 };
 
 // Sets the tolerances: those on the command line, else 3e-2 for bf16 and 5e-2 for int8, else `atol`
@@ -58,9 +56,6 @@ constexpr double kNarrowUlps = 2;
 // Compares an output by the tolerances of its element type.
 Difference CompareOutput(const ModelOptions& options, const Tensor& actual, const Tensor& expected);
 
-// Returns an extension that declares the operations of these files; null without files.
-std::shared_ptr<const Extension> ExtensionOf(const std::vector<std::string>& op_files);
-
 // Takes an argument that is no option as the model. InvalidArgument for a second one.
 absl::Status TakeModel(ModelOptions& options, const std::string& argument);
 absl::Status TwoLevels(int first, int second);  // the error for two levels
@@ -68,6 +63,7 @@ absl::Status TwoLevels(int first, int second);  // the error for two levels
 absl::Status RefuseFastMath(const GivenNames& given, int level);
 
 // Reads a command line by the table. It may also have one of the levels -O0 to -O<kMaxOptLevel>.
+// Then loads what it names as plugins.
 template <typename Options, typename Operand>
 absl::Status ReadModelCommandLine(std::span<const Option<Options>> table,
                                   const std::vector<std::string>& arguments, Options& options,
@@ -83,7 +79,8 @@ absl::Status ReadModelCommandLine(std::span<const Option<Options>> table,
     has_level = true;
     return status;
   };
-  return ReadCommandLine(table, arguments, options, operand, level);
+  const absl::Status status = ReadCommandLine(table, arguments, options, operand, level);
+  return status.ok() ? MakeExtension(options.added) : status;
 }
 
 // The row of --atol. It and the rows that follow differ by program only in their help.
@@ -103,16 +100,6 @@ template <typename Options>
 constexpr Option<Options> PrecisionRow(std::string_view help) {
   return {{"precision", "", Takes::kValue, "P", help},
           [](Options& o, const Given& g) { return ReadPrecision(g, o.precision); }};
-}
-// The row of --load-ops.
-template <typename Options>
-constexpr Option<Options> LoadOpsRow() {
-  return {{"load-ops", "", Takes::kValue, "FILE",
-           "declare the operations of FILE: JSON or rules (.drr); repeatable", Times::kAny, true},
-          [](Options& o, const Given& g) {
-            o.op_files.emplace_back(g.value);
-            return absl::OkStatus();
-          }};
 }
 // The row of --rules.
 template <typename Options>

@@ -13,7 +13,7 @@ CLASSES = [('Tensor', EXECUTOR + 'tensor.h'), ('Model', API), ('Program', EXECUT
            ('IoBinding', EXECUTOR + 'io_binding.h'), ('CancelToken', EXECUTOR + 'run_options.h')]
 # Headers: each row is a function outside of classes.
 FUNCTIONS = [API] + [f'frontends/cpp/{name}.h' for name in
-                     ('extension', 'passes', 'files/npy', 'files/looks_like_text', 'rules/explain', 'rules/rule_names',
+                     ('extension', 'plugin', 'passes', 'files/npy', 'files/looks_like_text', 'rules/explain', 'rules/rule_names',
                       'rules/given_rules', 'samples/sample_inputs', 'samples/sample_sizes')]
 FUNCTIONS += ['frontends/debug/compare.h', 'frontends/debug/verify_semantics.h']
 TITLES = {'Stats': 'Session::Stats'}

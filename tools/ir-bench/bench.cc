@@ -335,7 +335,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   if (options.pin) TENON_RETURN_IF_ERROR(PinToFirst(options.threads));
 
   LoadOptions load;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kError)
       errors.push_back(FormatDiagnostic(context, diagnostic));

@@ -22,7 +22,8 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
-      return tools::PrintHelp("ir-bench", HelpText(options->help));
+      return tools::PrintHelp("ir-bench", options->help, HelpText(options->help),
+                              options->added.extension.get());
     case Options::Action::kVersion:
       tools::PrintText("ir-bench (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

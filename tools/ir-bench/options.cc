@@ -50,6 +50,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::LevelsRow<Options>("optimization level (default: 2)"),
     tools::PrecisionRow<Options>("weights of linear layers: fp32, bf16 or int8 (default: fp32)"),
     tools::LoadOpsRow<Options>(),
+    tools::LoadPluginRow<Options>(),
     tools::RulesRow<Options>(),
     tools::DisableRulesRow<Options>(),
     tools::FastMathRow<Options>(),

@@ -22,7 +22,7 @@ constexpr int kWrongBefore = 5;  // the results are wrong without any step
 
 absl::StatusOr<Model> LoadModel(const Options& options, std::vector<std::string>& errors) {
   LoadOptions load;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.limits = options.limits.library;
   tools::SetExternalData(options.external_data, load);
   load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
@@ -183,7 +183,8 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      return tools::PrintHelp("ir-bisect", HelpText(options->help));
+      return tools::PrintHelp("ir-bisect", options->help, HelpText(options->help),
+                              options->added.extension.get());
     case Options::Action::kVersion:
       tools::PrintText("ir-bisect (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

@@ -37,6 +37,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"pass-pipeline", "", Takes::kValue, "TEXT", "run a pipeline in place of a level"},
      [](Options& o, const Given& g) { return Set(o.pipeline, g.value); }},
     tools::LoadOpsRow<Options>(),
+    tools::LoadPluginRow<Options>(),
     tools::RulesRow<Options>(),
     tools::DisableRulesRow<Options>(),
     tools::FastMathRow<Options>(),

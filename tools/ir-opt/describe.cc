@@ -7,7 +7,7 @@
 #include "executor/passes.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "frontends/cpp/files/load_ops.h"
+#include "frontends/cpp/extension.h"
 #include "ir/base/check.h"
 #include "ir/base/suggest.h"
 #include "ir/core/context/context.h"
@@ -216,11 +216,12 @@ std::string KernelText(const kernels::Kernel& kernel) {
 
 absl::StatusOr<std::string> DescribeText(const std::string& name, const PassRegistry& registry,
                                          const std::vector<std::string>& rule_files,
-                                         const std::vector<std::string>& op_files) {
+                                         const Extension* extension) {
   Context context;
   RegisterAllDialects(context);
-  for (const std::string& file : op_files) TENON_RETURN_IF_ERROR(LoadOps(file, context));
-  const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
+  if (extension != nullptr) TENON_RETURN_IF_ERROR(RegisterExtension(*extension, context));
+  const std::shared_ptr<const kernels::KernelRegistry> kernels =
+      extension == nullptr ? MakeKernelRegistry() : MakeKernelRegistry(extension->kernels);
   std::vector<std::string> known, found;
   for (const auto& [pass, info] : registry.passes()) {
     known.push_back(pass);
@@ -246,7 +247,7 @@ absl::StatusOr<std::string> DescribeText(const std::string& name, const PassRegi
       if (kernel.name == name) found.push_back(KernelText(kernel));
     }
   }
-  TENON_RETURN_IF_ERROR(DescribeRules(name, rule_files, context, known, found));
+  TENON_RETURN_IF_ERROR(DescribeRules(name, rule_files, extension, context, known, found));
   if (found.empty()) {
     return absl::NotFoundError(
         fmt::format("--describe: there is no pass, pipeline, operation, dialect, kernel, rule or "

@@ -12,13 +12,14 @@ namespace tenon::ir_opt {
 
 // Returns what the programs know about one thing: a pass, a pipeline, an operation, a dialect, a
 // kernel, a rule or a family of rules. Things of different kinds with one name stand behind each
-// other. Rules are also those of `rule_files`, and operations those of `op_files`.
+// other. Rules are also those of `rule_files`, and all of them are also those of `extension`, which may
+// be null.
 //
-// NotFound, with the nearest name, if nothing is named so. Other errors are those of LoadOps,
-// ReadRules and CheckRuleNames.
+// NotFound, with the nearest name, if nothing is named so. Other errors are those of
+// RegisterExtension, ReadRules and CheckRuleNames.
 absl::StatusOr<std::string> DescribeText(const std::string& name, const PassRegistry& registry,
                                          const std::vector<std::string>& rule_files,
-                                         const std::vector<std::string>& op_files);
+                                         const Extension* extension);
 
 }  // namespace tenon::ir_opt
 

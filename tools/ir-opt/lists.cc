@@ -12,7 +12,7 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
-#include "frontends/cpp/files/load_ops.h"
+#include "frontends/cpp/extension.h"
 #include "frontends/cpp/rules/explain.h"
 #include "ir/base/check.h"
 #include "ir/core/context/context.h"
@@ -25,17 +25,22 @@ namespace tenon::ir_opt {
 
 namespace {
 
-absl::Status RegisterAll(const std::vector<std::string>& op_files, Context& context) {
+absl::Status RegisterAll(const Extension* extension, Context& context) {
   RegisterAllDialects(context);
-  for (const std::string& file : op_files) TENON_RETURN_IF_ERROR(LoadOps(file, context));
-  return absl::OkStatus();
+  return extension == nullptr ? absl::OkStatus() : RegisterExtension(*extension, context);
+}
+
+// The rules of a plugin.
+pattern::RuleSet RulesOf(const LoadedPlugin& plugin, const Extension& extension) {
+  const auto begin = extension.rules.begin() + static_cast<ptrdiff_t>(plugin.rules.begin);
+  return {begin, begin + static_cast<ptrdiff_t>(plugin.rules.count)};
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> OpListText(const std::vector<std::string>& op_files) {
+absl::StatusOr<std::string> OpListText(const Extension* extension) {
   Context context;
-  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
+  TENON_RETURN_IF_ERROR(RegisterAll(extension, context));
   std::string text;
   for (const std::string& dialect : context.DialectNames()) {
     for (const OpInfo* info : context.OpsOf(dialect)) {
@@ -56,9 +61,10 @@ struct RuleGroup {
   bool built_in = true;
 };
 
-// The built-in rules, then those of the files in order. `context` must know all operations.
+// The built-in rules, then those of the plugins and of the files in order. `context` must know all
+// operations.
 absl::StatusOr<std::vector<RuleGroup>> RuleGroups(const std::vector<std::string>& files,
-                                                  Context& context) {
+                                                  const Extension* extension, Context& context) {
   std::vector<RuleGroup> groups;
   for (const pattern::Family& family : pattern::Families()) {
     const bool asked = family.when == pattern::Family::When::kOnRequest;
@@ -67,6 +73,14 @@ absl::StatusOr<std::vector<RuleGroup>> RuleGroups(const std::vector<std::string>
                       pattern::RulesOf(family)});
   }
   pattern::RuleSet given;
+  if (extension != nullptr) {
+    given = extension->rules;
+    for (const LoadedPlugin& plugin : extension->plugins) {
+      if (plugin.rules.count == 0) continue;
+      groups.push_back({plugin.name, "rules of the plugin " + plugin.file,
+                        RulesOf(plugin, *extension), /*built_in=*/false});
+    }
+  }
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(pattern::RuleSet rules, ReadRules(file, context));
     given.insert(given.end(), rules.begin(), rules.end());
@@ -84,9 +98,10 @@ std::string TextOf(const RuleGroup& group, const drr::Rule& rule) {
 }  // namespace
 
 absl::Status DescribeRules(const std::string& name, const std::vector<std::string>& files,
-                           Context& context, std::vector<std::string>& known,
-                           std::vector<std::string>& found) {
-  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
+                           const Extension* extension, Context& context,
+                           std::vector<std::string>& known, std::vector<std::string>& found) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups,
+                         RuleGroups(files, extension, context));
   for (const RuleGroup& group : groups) {
     if (!group.name.empty()) known.push_back(group.name);
     if (group.name == name) {
@@ -105,10 +120,11 @@ absl::Status DescribeRules(const std::string& name, const std::vector<std::strin
 }
 
 absl::StatusOr<std::string> RuleListText(const std::vector<std::string>& files,
-                                         const std::vector<std::string>& op_files) {
+                                         const Extension* extension) {
   Context context;
-  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
-  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
+  TENON_RETURN_IF_ERROR(RegisterAll(extension, context));
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups,
+                         RuleGroups(files, extension, context));
   std::string text;
   for (const RuleGroup& group : groups) {
     // Tests check the built-in ones against each other, which takes most of a second.
@@ -126,10 +142,11 @@ absl::StatusOr<std::string> RuleListText(const std::vector<std::string>& files,
 }
 
 absl::StatusOr<std::string> OpaqueRuleText(const std::vector<std::string>& files,
-                                           const std::vector<std::string>& op_files) {
+                                           const Extension* extension) {
   Context context;
-  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
-  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
+  TENON_RETURN_IF_ERROR(RegisterAll(extension, context));
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups,
+                         RuleGroups(files, extension, context));
   std::string text;
   size_t opaque = 0, all = 0;
   for (const RuleGroup& group : groups) {
@@ -147,10 +164,11 @@ absl::StatusOr<std::string> OpaqueRuleText(const std::vector<std::string>& files
 
 absl::StatusOr<std::string> RuleTexts(const std::string& what,
                                       const std::vector<std::string>& files,
-                                      const std::vector<std::string>& op_files) {
+                                      const Extension* extension) {
   Context context;
-  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
-  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups, RuleGroups(files, context));
+  TENON_RETURN_IF_ERROR(RegisterAll(extension, context));
+  TENON_ASSIGN_OR_RETURN(const std::vector<RuleGroup> groups,
+                         RuleGroups(files, extension, context));
   std::vector<std::string> names;
   for (const RuleGroup& group : groups) {
     for (const drr::Rule& rule : group.rules) names.push_back(rule.name());
@@ -170,15 +188,20 @@ absl::StatusOr<std::string> RuleTexts(const std::string& what,
   return text;
 }
 
-absl::StatusOr<std::string> RuleAutomata(const std::string& name,
-                                         const std::vector<std::string>& op_files) {
+absl::StatusOr<std::string> RuleAutomata(const std::string& name, const Extension* extension) {
   Context context;
-  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
+  TENON_RETURN_IF_ERROR(RegisterAll(extension, context));
   pattern::RuleSet rules;
   std::vector<std::string> known;
   for (const pattern::Family& family : pattern::Families()) {
     known.emplace_back(family.name);
     if (family.name == name) rules = pattern::RulesOf(family);
+  }
+  if (extension != nullptr) {
+    for (const LoadedPlugin& plugin : extension->plugins) {
+      known.push_back(plugin.name);
+      if (plugin.name == name) rules = RulesOf(plugin, *extension);
+    }
   }
   if (name.ends_with(".drr")) {
     TENON_ASSIGN_OR_RETURN(rules, ReadRules(name, context));
@@ -202,10 +225,11 @@ absl::StatusOr<std::string> RuleAutomata(const std::string& name,
 }
 
 absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& files,
-                                            const std::vector<std::string>& op_files) {
+                                            const Extension* extension) {
   Context context;
-  TENON_RETURN_IF_ERROR(RegisterAll(op_files, context));
+  TENON_RETURN_IF_ERROR(RegisterAll(extension, context));
   pattern::RuleSet rules;
+  if (extension != nullptr) rules = extension->rules;
   for (const std::string& file : files) {
     TENON_ASSIGN_OR_RETURN(const pattern::RuleSet read, ReadRules(file, context));
     rules.insert(rules.end(), read.begin(), read.end());
@@ -214,15 +238,17 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
   // A mistake in the text is none of what a rule computes.
   for (const drr::Rule& rule : rules)
     TENON_RETURN_IF_ERROR(drr::CompileRule(rule, context).status());
-  if (files.empty()) rules = pattern::AllRules();
-  ReferenceEvaluator evaluator(MakeKernelRegistry());
+  const bool built_in = rules.empty() && files.empty();
+  if (built_in) rules = pattern::AllRules();
+  ReferenceEvaluator evaluator(extension == nullptr ? MakeKernelRegistry()
+                                                    : MakeKernelRegistry(extension->kernels));
   RuleCheckOutcome outcome;
   int unchecked = 0, without_kernel = 0;
   for (const drr::Rule& rule : rules) {
     // A context keeps the types and constants of all programs that were made in it. The built-in
     // rules hold nothing of one, so each has its own.
     std::optional<Context> own;
-    if (files.empty()) RegisterAllDialects(own.emplace());
+    if (built_in) RegisterAllDialects(own.emplace());
     const drr::CheckReport report = drr::CheckRule(rule, own ? *own : context, evaluator);
     using Verdict = drr::CheckReport::Verdict;
     const bool is_unchecked = report.verdict == Verdict::kUnchecked;
@@ -235,7 +261,7 @@ absl::StatusOr<RuleCheckOutcome> CheckRules(const std::vector<std::string>& file
   }
   // Rules against each other, where each is one by itself. The built-in ones meet in their
   // families.
-  if (!files.empty() && outcome.wrong == 0) {
+  if (!built_in && outcome.wrong == 0) {
     const absl::Status status = drr::CompiledRules::Create(rules, context).status();
     if (!status.ok()) outcome.text += std::string(status.message()) + "\n";
     outcome.wrong += status.ok() ? 0 : 1;

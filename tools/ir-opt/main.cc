@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "frontends/cpp/files/load_ops.h"
+#include "frontends/cpp/extension.h"
 #include "frontends/cpp/files/looks_like_text.h"
 #include "frontends/cpp/parameters/parameters.h"
-#include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/explain.h"
 #include "frontends/cpp/rules/given_rules.h"
 #include "frontends/cpp/rules/rule_names.h"
@@ -175,14 +174,19 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   }
   Context context;
   RegisterAllDialects(context);
-  for (const std::string& file : options.op_files) {
-    if (const absl::Status loaded = LoadOps(file, context); !loaded.ok())
-      return Fail(kBadInput, loaded);
+  const Extension* const extension = options.added.extension.get();
+  if (extension != nullptr) {
+    if (const absl::Status status = RegisterExtension(*extension, context); !status.ok())
+      return Fail(kBadInput, status);
   }
-  absl::StatusOr<GivenRuleReport> given = CheckGivenRules({}, options.rules, manager, context);
+  absl::StatusOr<GivenRuleReport> given =
+      CheckGivenRules(extension == nullptr ? std::vector<drr::Rule>() : extension->rules,
+                      options.rules, manager, context);
   if (!given.ok()) return Fail(kBadInput, given.status());
-  for (const std::string& warning : given->warnings)
-    tools::PrintError("ir-opt: warning: " + warning);
+  if (!options.rules.empty()) {
+    for (const std::string& warning : given->warnings)
+      tools::PrintError("ir-opt: warning: " + warning);
+  }
   if (!options.explain.empty()) {
     absl::StatusOr<ExplainQuery> query = ParseExplainQuery(options.explain, given->names);
     if (!query.ok()) return Fail(kBadInput, query.status());
@@ -246,7 +250,8 @@ int RunOn(const Options& options, const PassRegistry& registry) {
 }
 
 int PrintRuleAutomata(const Options& options) {
-  const absl::StatusOr<std::string> text = RuleAutomata(options.list_rules, options.op_files);
+  const absl::StatusOr<std::string> text =
+      RuleAutomata(options.list_rules, options.added.extension.get());
   if (!text.ok()) return Fail(kBadInput, text.status());
   PrintText(*text);
   return kDone;
@@ -254,21 +259,22 @@ int PrintRuleAutomata(const Options& options) {
 
 int PrintRuleList(const Options& options) {
   const std::string& what = options.list_rules;
+  const Extension* const extension = options.added.extension.get();
   const absl::StatusOr<std::string> text =
-      what == "opaque" ? OpaqueRuleText(options.rules, options.op_files)
-      : what.empty()   ? RuleListText(options.rules, options.op_files)
-                       : RuleTexts(what, options.rules, options.op_files);
+      what == "opaque" ? OpaqueRuleText(options.rules, extension)
+      : what.empty()   ? RuleListText(options.rules, extension)
+                       : RuleTexts(what, options.rules, extension);
   // Built-in rules are wrong by no fault of the caller.
-  if (!text.ok())
-    return Fail(what.empty() && options.rules.empty() ? kFailed : kBadInput, text.status());
+  if (!text.ok()) {
+    const bool built_in = what.empty() && options.rules.empty() && extension == nullptr;
+    return Fail(built_in ? kFailed : kBadInput, text.status());
+  }
   PrintText(*text);
   return kDone;
 }
 
 int Main(const std::vector<std::string>& arguments) {
   PassRegistry registry;
-  if (const absl::Status status = RegisterAllPasses(registry); !status.ok())
-    return Fail(kFailed, status);
   absl::StatusOr<Options> options = ParseCommandLine(arguments, registry);
   if (!options.ok()) return Fail(kBadInput, options.status());
   if (options->run_reproducer && options->action == Options::Action::kRun) {
@@ -288,7 +294,8 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      return tools::PrintHelp("ir-opt", HelpText(options->help, registry));
+      return tools::PrintHelp("ir-opt", options->help, HelpText(options->help, registry),
+                              options->added.extension.get());
     case Options::Action::kVersion:
       PrintText("ir-opt (Tenon) " TENON_VERSION "\n");
       return kDone;
@@ -300,21 +307,21 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kRuleAutomaton:
       return PrintRuleAutomata(*options);
     case Options::Action::kListOps: {
-      const absl::StatusOr<std::string> text = OpListText(options->op_files);
+      const absl::StatusOr<std::string> text = OpListText(options->added.extension.get());
       if (!text.ok()) return Fail(kBadInput, text.status());
       PrintText(*text);
       return kDone;
     }
     case Options::Action::kDescribe: {
       const absl::StatusOr<std::string> text =
-          DescribeText(options->list_rules, registry, options->rules, options->op_files);
+          DescribeText(options->list_rules, registry, options->rules, options->added.extension.get());
       if (!text.ok()) return Fail(kBadInput, text.status());
       PrintText(*text);
       return kDone;
     }
     case Options::Action::kCheckRules: {
       const absl::StatusOr<RuleCheckOutcome> outcome =
-          CheckRules(options->check_rules, options->op_files);
+          CheckRules(options->check_rules, options->added.extension.get());
       if (!outcome.ok()) return Fail(kBadInput, outcome.status());
       PrintText(outcome->text);
       return outcome->wrong == 0 ? kDone : kFailed;

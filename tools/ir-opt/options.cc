@@ -5,8 +5,12 @@
 #include <limits>
 
 #include "fmt/format.h"
+#include "frontends/cpp/extension.h"
+#include "frontends/cpp/passes.h"
 #include "frontends/onnx/export/export_onnx.h"
 #include "ir/base/suggest.h"
+#include "ir/core/context/context.h"
+#include "ir/dialect/dialects.h"
 #include "tools/command_line/help.h"
 #include "tools/command_line/model_options.h"
 #include "tools/command_line/option_table.h"
@@ -74,6 +78,7 @@ constexpr tools::Option<Options> kTable[] = {
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
     tools::LoadOpsRow<Options>(),
+    tools::LoadPluginRow<Options>(),
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
     tools::ParamsRow<Options>(),
@@ -266,6 +271,25 @@ absl::Status Unknown(std::string_view name, const PassRegistry& registry) {
   return tools::UnknownOption(name, names);
 }
 
+absl::Status RegisterPasses(const Extension* extension, PassRegistry& registry) {
+  const absl::Status status = RegisterAllPasses(registry, extension);
+  if (status.ok() || extension == nullptr) return status;
+  // A plugin's pass has the name of another one: this names the plugin.
+  Context context;
+  RegisterAllDialects(context);
+  TENON_RETURN_IF_ERROR(RegisterExtension(*extension, context));
+  return status;
+}
+
+// The first option that is neither in the table nor a pass or pipeline.
+absl::Status CheckFlags(const std::vector<std::string>& names, const PassRegistry& registry) {
+  for (const std::string& name : names) {
+    if (registry.Find(name) == nullptr && registry.pipelines().count(name) == 0)
+      return Unknown(name, registry);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckPassNames(const std::vector<std::string>& names, const PassRegistry& registry) {
   std::vector<std::string> known;
   for (const auto& [pass, info] : registry.passes()) known.push_back(pass);
@@ -343,14 +367,16 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
                            options.action == Action::kCheckRules ||
                            options.action == Action::kRuleAutomaton;
     if (options.action == Action::kListRules) {
-      TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops"}));
+      TENON_RETURN_IF_ERROR(
+          tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops", "load-plugin"}));
       TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.rules.empty(), "load-ops",
                                                 "beside --list-rules without --rules"));
     } else if (options.action == Action::kDescribe) {
-      TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops"}));
+      TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops", "load-plugin"}));
     } else {
-      TENON_RETURN_IF_ERROR(takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops"})
-                                      : tools::RefuseBeside(options.given, action, {}));
+      TENON_RETURN_IF_ERROR(
+          takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops", "load-plugin"})
+                    : tools::RefuseBeside(options.given, action, {}, {"load-plugin"}));
     }
     const std::string other =
         has_input ? fmt::format("'{}'", options.input)
@@ -419,9 +445,10 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
 }  // namespace
 
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
-                                         const PassRegistry& registry) {
+                                         PassRegistry& registry) {
   Options options;
   bool has_input = false;
+  std::vector<std::string> passes;  // in order: plugins, which may stand behind, bring some
   const auto input = [&](Options& o, const std::string& argument) {
     if (has_input) {
       return absl::InvalidArgumentError(
@@ -431,15 +458,18 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
     return Set(o.input, argument);
   };
   const auto pass = [&](Options& o, const Given& given) {
-    if (registry.Find(given.option) == nullptr && registry.pipelines().count(given.option) == 0)
-      return Unknown(given.option, registry);
+    passes.push_back(given.option);
     if (given.has_value && given.value.empty())
       return absl::InvalidArgumentError(
           fmt::format("{}= needs a value (its options)", WithDashes(given.option)));
     o.steps.push_back({given.option, std::string(given.value)});
     return absl::OkStatus();
   };
-  TENON_RETURN_IF_ERROR(tools::ReadCommandLine(kOptions, arguments, options, input, pass));
+  const absl::Status read = tools::ReadCommandLine(kOptions, arguments, options, input, pass);
+  if (read.ok()) TENON_RETURN_IF_ERROR(tools::MakeExtension(options.added));
+  TENON_RETURN_IF_ERROR(RegisterPasses(options.added.extension.get(), registry));
+  TENON_RETURN_IF_ERROR(CheckFlags(passes, registry));
+  TENON_RETURN_IF_ERROR(read);
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_before, registry));
   TENON_RETURN_IF_ERROR(CheckPassNames(options.passes.print_after, registry));
   if (options.action == Action::kHelp || options.action == Action::kVersion) return options;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "frontends/cpp/files/export_onnx.h"
 #include "pass/pass_manager.h"
+#include "tools/command_line/extension_options.h"
 #include "tools/command_line/external_data.h"
 #include "tools/command_line/limits.h"
 #include "tools/command_line/option_table.h"
@@ -42,7 +43,6 @@ struct Options {
   bool dump_pass_pipeline = false;           // --dump-pass-pipeline
   std::string explain;                       // RULE[@NODE]
   std::string fusion_report;                 // a file; JSON if it ends in .json
-  std::vector<std::string> op_files;         // files that declare operations
   std::vector<std::string> rules;            // files with rules in text
   std::vector<std::string> disabled_rules;   // names, families and patterns
   std::string trace;                         // a file that ends in .json or .html
@@ -51,6 +51,7 @@ struct Options {
   bool verify_semantics = false;             // --verify-semantics
   tools::LimitOptions limits;                // --max-…
   tools::ExternalDataOptions external_data;  // --external-data…
+  tools::ExtensionOptions added;             // --load-…
   std::string inputs;                        // a folder, for verify_semantics
   int64_t bisect_limit = -1;                 // steps that are made; -1: all
   std::vector<std::string> check_rules;      // files; none: the built-in rules
@@ -94,11 +95,13 @@ struct Options {
   }
 };
 
-// Reads the command line. Every pass and named pipeline of `registry` is a flag. InvalidArgument,
-// with a message for the user, if the line is wrong. With --run-reproducer and without passes, the
-// result is incomplete: the caller adds the arguments of the file and calls this again.
+// Reads the command line, and loads what it names as plugins. Every pass and named pipeline is a
+// flag: those of Tenon and of the plugins, which all become a part of `registry`. InvalidArgument,
+// with a message for the user, if the line is wrong. Other errors are those of LoadPlugin. With
+// --run-reproducer and without passes, the result is incomplete: the caller adds the arguments of the
+// file and calls this again.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
-                                         const PassRegistry& registry);
+                                         PassRegistry& registry);
 
 // Appends the passes of the command line. The error points into the text of the user.
 absl::Status BuildPipeline(const Options& options, PassManager& manager);

@@ -5,6 +5,7 @@
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
+#include "frontends/cpp/extension.h"
 #include "frontends/cpp/files/export_onnx.h"
 #include "frontends/cpp/rules/explain.h"
 #include "frontends/cpp/rules/given_rules.h"
@@ -46,6 +47,12 @@ bool AddReason(const Context& context, const Diagnostic& diagnostic, Reasons& re
   return true;
 }
 
+HostRules HostRulesOf(const Model& model) {
+  const Extension* const extension = model.extension().get();
+  return std::make_shared<const std::vector<drr::Rule>>(
+      extension == nullptr ? std::vector<drr::Rule>() : extension->rules);
+}
+
 class Processor {
  public:
   Processor(const Options& options, const PassRegistry& registry)
@@ -72,7 +79,7 @@ class Processor {
  private:
   int Transform(std::optional<std::string_view> bytes, Outcome& outcome) {
     LoadOptions load;
-    load.extension = tools::ExtensionOf(options_.op_files);
+    load.extension = options_.added.extension;
     load.allow_unregistered_dialects = options_.allow_unregistered_dialect;
     load.limits = options_.limits.library;
     load.keep_names = !options_.print.generic;  // the generic form shows no names
@@ -105,8 +112,8 @@ class Processor {
     // The program has checked them before it read its input.
     const auto cache = std::make_shared<RuleCache>();
     absl::StatusOr<GivenRuleReport> given =
-        CheckGivenRules({}, options_.rules, manager, model->context(), cache.get(),
-                        drr::CompiledRules::Together::kKnown);
+        CheckGivenRules(*HostRulesOf(*model), options_.rules, manager, model->context(),
+                        cache.get(), drr::CompiledRules::Together::kKnown);
     if (!given.ok()) {
       PrintError(fmt::format("ir-opt: {}", std::string(given.status().message())));
       return kBadInput;
@@ -177,7 +184,10 @@ class Processor {
   absl::Status RunPasses(PassManager& manager, Model& model, RuleLog& log,
                          const ExplainQuery& query, const std::vector<std::string>& given_names,
                          const std::shared_ptr<RuleCache>& cache, Outcome& outcome) {
-    const std::shared_ptr<const kernels::KernelRegistry> kernels = MakeKernelRegistry();
+    const Extension* const extension = model.extension().get();
+    const HostRules host = HostRulesOf(model);
+    const std::shared_ptr<const kernels::KernelRegistry> kernels =
+        extension == nullptr ? MakeKernelRegistry() : MakeKernelRegistry(extension->kernels);
     ReferenceEvaluator evaluator(kernels, {.all = ReferenceEvaluator::kCompilingSteps});
     KernelTarget target(kernels);
     std::map<std::string, int64_t, std::less<>> rule_counts;
@@ -201,7 +211,7 @@ class Processor {
     RewriteObservers observers;
     ChangeRecorder changes(log);
     if (!query.rules.empty()) {
-      TENON_RETURN_IF_ERROR(ExplainWritten(model.module(), context));
+      TENON_RETURN_IF_ERROR(ExplainWritten(model.module(), context, host));
       observers.Add(&changes);
     }
     // What several threads do at a time has no one pass that runs.
@@ -254,7 +264,7 @@ class Processor {
       log.wanted = asked;
     }
     if (!query.rules.empty() && status.ok()) {
-      status = ExplainUntried(module, context);
+      status = ExplainUntried(module, context, host);
       outcome.report += ExplainText(log, query.title);
     }
     if (options.statistics && !options.statistics_json && !rule_counts.empty()) {

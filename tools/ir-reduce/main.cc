@@ -23,7 +23,7 @@ namespace {
 
 absl::StatusOr<Model> LoadProgram(const Options& options, std::vector<std::string>& errors) {
   LoadOptions load;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.limits = options.limits.library;
   load.allow_unregistered_dialects = options.allow_unregistered_dialect;
   tools::SetExternalData(options.external_data, load);
@@ -179,7 +179,8 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits);
   switch (options->action) {
     case Options::Action::kHelp:
-      return tools::PrintHelp("ir-reduce", HelpText(options->help));
+      return tools::PrintHelp("ir-reduce", options->help, HelpText(options->help),
+                              options->added.extension.get());
     case Options::Action::kVersion:
       tools::PrintText("ir-reduce (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

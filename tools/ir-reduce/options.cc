@@ -45,6 +45,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"allow-unregistered-dialect", "", Takes::kFlag, "", "accept operations of unknown dialects"},
      [](Options& o, const Given& g) { return Set(o.allow_unregistered_dialect, g.on); }},
     tools::LoadOpsRow<Options>(),
+    tools::LoadPluginRow<Options>(),
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
     tools::ParamsRow<Options>(),
@@ -82,6 +83,7 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
       [](Options&, const Given& given) {
         return tools::UnknownOption(given.option, tools::NamesOf(kOptions));
       }));
+  TENON_RETURN_IF_ERROR(tools::MakeExtension(options.added));
   if (options.action != Options::Action::kRun) return options;
   if (options.model.empty())
     return Wrong("no program (expected ir-reduce FILE --test=CMD; --help lists the options)");

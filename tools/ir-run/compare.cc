@@ -73,7 +73,7 @@ absl::StatusOr<CompareReport> CompareWithEngine(const Options& options,
   TENON_ASSIGN_OR_RETURN(
       const Case c, MakeCase(options, programs.original, programs.optimized_program, report.notes));
   LoadOptions load;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.limits = options.limits.library;
   load.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kError)

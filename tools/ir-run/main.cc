@@ -27,7 +27,8 @@ int Main(const std::vector<std::string>& arguments) {
   tools::ApplyLimits(options->limits, options->cuda);
   switch (options->action) {
     case Options::Action::kHelp:
-      return tools::PrintHelp("ir-run", HelpText(options->help));
+      return tools::PrintHelp("ir-run", options->help, HelpText(options->help),
+                              options->added.extension.get());
     case Options::Action::kVersion:
       tools::PrintText("ir-run (Tenon) " TENON_VERSION "\n");
       return tools::kDone;

@@ -135,7 +135,7 @@ absl::StatusOr<Programs> CompareWithSaved(const Options& options, const std::str
   load.verify_weights = options.verify_weights;
   load.check_memory = options.check_memory;
   load.limits = options.limits.library;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.on_diagnostic = [&errors](const Context& context, const Diagnostic& diagnostic) {
     PrintWarnings(context, diagnostic);
     if (diagnostic.severity == Severity::kError)
@@ -156,7 +156,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
                                         std::vector<std::string>& errors,
                                         std::vector<std::string>& remarks) {
   LoadOptions load;
-  load.extension = tools::ExtensionOf(options.op_files);
+  load.extension = options.added.extension;
   load.on_diagnostic = [&](const Context& context, const Diagnostic& diagnostic) {
     if (diagnostic.severity == Severity::kRemark) {
       remarks.push_back(FormatDiagnostic(context, diagnostic));
