@@ -374,6 +374,7 @@ TEST_FOLDERS = {  # group, what the folder asks
     "executor": (0, "memory, runs, threads"),
     "gpu": (0, "emulated device"),
     "api": (0, "the C++ API"),
+    "python": (0, "the Python package"),
     "golden": (1, "IR and its exact result"),
     "filetest": (1, ""),  # runs those of golden, and has no box of its own
     "rules": (1, "each rule before and after"),
