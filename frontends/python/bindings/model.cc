@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "frontends/cpp/files/export_onnx.h"
 #include "frontends/cpp/inspect/inspect.h"
+#include "frontends/python/bindings/ir/handles.h"
 #include "frontends/python/bindings/program.h"
 #include "ir/core/text/printer.h"
 #include "ir/serialize/binary_module.h"
@@ -38,10 +39,10 @@ std::shared_ptr<ModelHandle> LoadWith(LoadOptions options, Load load) {
                                        std::move(log));
 }
 
-LoadOptions OptionsOf(bool allow_unregistered, std::string external_data, bool allow_external_links,
-                      std::vector<std::string> parameter_files,
-                      std::vector<std::string> replaceable, Sizes sizes, std::string part,
-                      bool keep_names) {
+LoadOptions LoadOptionsOf(bool allow_unregistered, std::string external_data,
+                          bool allow_external_links, std::vector<std::string> parameter_files,
+                          std::vector<std::string> replaceable, Sizes sizes, std::string part,
+                          bool keep_names) {
   LoadOptions options;
   options.allow_unregistered_dialects = allow_unregistered;
   options.external_data_root = std::move(external_data);
@@ -98,7 +99,7 @@ nb::bytes BinaryOf(const ModelHandle& handle) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-std::string TextOf(const ModelHandle& handle, bool generic, bool locations, bool elide) {
+std::string ModelText(const ModelHandle& handle, bool generic, bool locations, bool elide) {
   PrintOptions options;
   options.generic = generic;
   options.locations = locations;
@@ -155,9 +156,9 @@ void BindModel(nb::module_& module) {
          bool allow_external_links, std::vector<std::string> parameter_files,
          std::vector<std::string> replaceable, Sizes sizes, std::string part, bool keep_names) {
         return LoadWith(
-            OptionsOf(allow_unregistered, std::move(external_data), allow_external_links,
-                      std::move(parameter_files), std::move(replaceable), std::move(sizes),
-                      std::move(part), keep_names),
+            LoadOptionsOf(allow_unregistered, std::move(external_data), allow_external_links,
+                          std::move(parameter_files), std::move(replaceable), std::move(sizes),
+                          std::move(part), keep_names),
             [&](const LoadOptions& options) { return Load(path, options); });
       },
       nb::arg("path"), nb::kw_only(), nb::arg("allow_unregistered"), nb::arg("external_data"),
@@ -171,9 +172,9 @@ void BindModel(nb::module_& module) {
          Sizes sizes, std::string part, bool keep_names) {
         const std::string_view content(bytes.c_str(), bytes.size());
         return LoadWith(
-            OptionsOf(allow_unregistered, std::move(external_data), allow_external_links,
-                      std::move(parameter_files), std::move(replaceable), std::move(sizes),
-                      std::move(part), keep_names),
+            LoadOptionsOf(allow_unregistered, std::move(external_data), allow_external_links,
+                          std::move(parameter_files), std::move(replaceable), std::move(sizes),
+                          std::move(part), keep_names),
             [&](const LoadOptions& options) { return LoadFromBytes(content, name, options); });
       },
       nb::arg("content"), nb::arg("name"), nb::kw_only(), nb::arg("allow_unregistered"),
@@ -189,7 +190,7 @@ void BindModel(nb::module_& module) {
              return std::make_shared<ModelHandle>(std::make_shared<const Model>(model->Clone()),
                                                   handle.log());
            })
-      .def("text", TextOf, nb::kw_only(), nb::arg("generic"), nb::arg("locations"),
+      .def("text", ModelText, nb::kw_only(), nb::arg("generic"), nb::arg("locations"),
            nb::arg("elide"))
       .def("binary", BinaryOf)
       .def("export_onnx", ExportHandle, nb::arg("path"), nb::kw_only(), nb::arg("opset"),
@@ -197,6 +198,7 @@ void BindModel(nb::module_& module) {
       .def("inspect", InspectHandle)
       .def("take_diagnostics", [](const ModelHandle& handle) { return handle.log()->Take(); });
   BindOptimize(model);
+  BindIr(module, model);
 }
 
 }  // namespace tenon::python

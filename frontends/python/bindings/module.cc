@@ -5,6 +5,7 @@
 #include "frontends/python/bindings/errors.h"
 #include "frontends/python/bindings/model.h"
 #include "frontends/python/bindings/program.h"
+#include "frontends/python/bindings/rules.h"
 #include "frontends/python/bindings/tensors.h"
 
 NB_MODULE(_core, module) {
@@ -16,4 +17,5 @@ NB_MODULE(_core, module) {
   tenon::python::BindTensors(module);
   tenon::python::BindProgram(module);
   tenon::python::BindModel(module);
+  tenon::python::BindRules(module);
 }

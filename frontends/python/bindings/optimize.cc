@@ -12,12 +12,12 @@
 #include <tuple>
 
 #include "absl/cleanup/cleanup.h"
-#include "drr/text/text.h"
 #include "fmt/format.h"
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/given_rules.h"
 #include "frontends/python/bindings/model.h"
+#include "frontends/python/bindings/rules.h"
 #include "ir/core/clone.h"
 #include "pass/pass_manager.h"
 #include "pass/rewrite_step.h"
@@ -94,7 +94,7 @@ absl::StatusOr<Model> WithRules(const Model& model, const RuleTexts& texts,
   auto extension = model.extension() == nullptr ? std::make_shared<Extension>()
                                                 : std::make_shared<Extension>(*model.extension());
   for (const auto& [name, text] : texts) {
-    absl::StatusOr<std::vector<drr::Rule>> rules = drr::ParseRules(text, name, model.context());
+    absl::StatusOr<std::vector<drr::Rule>> rules = TextRules(text, name, model.context());
     if (!rules.ok()) return rules.status();
     extension->rules.insert(extension->rules.end(), rules->begin(), rules->end());
   }

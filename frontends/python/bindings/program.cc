@@ -30,14 +30,14 @@ std::string NameList(std::span<const TensorSpec> specs) {
 
 [[noreturn]] void RefuseCall(const std::string& message) { throw nb::type_error(message.c_str()); }
 
-std::string_view TextOf(nb::handle text) {
+std::string_view KeyText(nb::handle text) {
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (data == nullptr) throw nb::python_error();
   return {data, static_cast<size_t>(size)};
 }
 
-RunOptions OptionsOf(const CancelToken* cancel, uint64_t seed) {
+RunOptions RunOptionsOf(const CancelToken* cancel, uint64_t seed) {
   RunOptions options;
   options.cancel = cancel;
   options.seed = seed;
@@ -122,7 +122,7 @@ std::vector<Tensor> InputsOf(std::span<const TensorSpec> specs, const nb::tuple&
     inputs[i] = TensorFrom(PyTuple_GetItem(args.ptr(), i), specs[i]);
   if (kwargs.size() > 0) {
     for (const auto [name, value] : kwargs) {
-      const std::string_view text = TextOf(name);
+      const std::string_view text = KeyText(name);
       size_t i = 0;
       while (i < specs.size() && specs[i].name != text) ++i;
       if (i == specs.size())
@@ -166,7 +166,7 @@ void BindProgram(nb::module_& module) {
              const CancelToken* cancel, uint64_t seed, bool numpy) {
             const std::vector<Tensor> inputs = InputsOf(handle.program.inputs(), args, kwargs);
             return RunAll(numpy,
-                          [&] { return handle.program.Run(inputs, OptionsOf(cancel, seed)); });
+                          [&] { return handle.program.Run(inputs, RunOptionsOf(cancel, seed)); });
           },
           nb::arg("args"), nb::arg("kwargs"), nb::arg("cancel").none(), nb::arg("seed"),
           nb::arg("numpy"))
@@ -193,7 +193,7 @@ void BindProgram(nb::module_& module) {
              const CancelToken* cancel, uint64_t seed, bool numpy) {
             const std::vector<Tensor> inputs = InputsOf(handle.program.inputs(), args, kwargs);
             return RunAll(numpy,
-                          [&] { return handle.session.Run(inputs, OptionsOf(cancel, seed)); });
+                          [&] { return handle.session.Run(inputs, RunOptionsOf(cancel, seed)); });
           },
           nb::arg("args"), nb::arg("kwargs"), nb::arg("cancel").none(), nb::arg("seed"),
           nb::arg("numpy"))
@@ -205,7 +205,7 @@ void BindProgram(nb::module_& module) {
             {
               const nb::gil_scoped_release unlocked;
               const std::lock_guard<std::mutex> lock(binding.mutex);
-              status = handle.session.Run(binding.binding, OptionsOf(cancel, seed));
+              status = handle.session.Run(binding.binding, RunOptionsOf(cancel, seed));
             }
             RaiseIfError(status);
           },

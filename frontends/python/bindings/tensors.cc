@@ -22,7 +22,7 @@ namespace {
 
 using Extents = absl::InlinedVector<int64_t, 6>;
 
-[[noreturn]] void Refuse(const TensorSpec& spec, std::string_view message) {
+[[noreturn]] void RefuseTensor(const TensorSpec& spec, std::string_view message) {
   Raise(absl::InvalidArgumentError(
       spec.name.empty() ? std::string(message) : fmt::format("'{}': {}", spec.name, message)));
 }
@@ -81,7 +81,7 @@ Tensor TensorOf(const Strided& memory, const TensorSpec& spec) {
     if (!HasOddBooleans(tensor)) return tensor;
   }
   absl::StatusOr<Tensor> copy = Tensor::TryMake(memory.dtype, memory.shape);
-  if (!copy.ok()) Refuse(spec, std::string(copy.status().message()));
+  if (!copy.ok()) RefuseTensor(spec, std::string(copy.status().message()));
   auto* to = copy->as<std::byte>();
   CopyStrided(memory, 0, static_cast<const std::byte*>(memory.data), to);
   if (memory.dtype == DType::kBool) {
@@ -115,7 +115,8 @@ std::optional<Strided> BufferOf(nb::handle object, const TensorSpec& spec) {
       throw nb::type_error(
           fmt::format("'{}': an array of Python objects (expected numbers)", spec.name).c_str());
     }
-    Refuse(spec, fmt::format("elements of the format '{}' (expected numbers or booleans in the "
+    RefuseTensor(spec,
+                 fmt::format("elements of the format '{}' (expected numbers or booleans in the "
                              "order of bytes of this machine)",
                              name));
   }
@@ -136,7 +137,8 @@ std::optional<Strided> DlpackOf(nb::handle object, const TensorSpec& spec) {
   const nb::object device = object.attr("__dlpack_device__")();
   const int kind = nb::cast<int>(device[nb::int_(0)]);
   if (kind != kDlCpu) {
-    Refuse(spec, fmt::format("a tensor in memory of a device (DLPack's kind {}; expected one in "
+    RefuseTensor(spec,
+                 fmt::format("a tensor in memory of a device (DLPack's kind {}; expected one in "
                              "memory of the CPU)",
                              kind));
   }
@@ -154,9 +156,9 @@ std::optional<Strided> DlpackOf(nb::handle object, const TensorSpec& spec) {
   Strided memory;
   memory.dtype = DTypeOf(tensor.dtype);
   if (memory.dtype == DType::kInvalid) {
-    Refuse(spec, fmt::format("elements of DLPack's type {} with {} bits (expected numbers or "
-                             "booleans)",
-                             tensor.dtype.code, tensor.dtype.bits));
+    RefuseTensor(spec, fmt::format("elements of DLPack's type {} with {} bits (expected numbers or "
+                                   "booleans)",
+                                   tensor.dtype.code, tensor.dtype.bits));
   }
   memory.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   memory.writable = true;
@@ -318,11 +320,11 @@ Tensor WritableTensorFrom(nb::handle object, const TensorSpec& spec) {
   if (const Tensor* tensor = OwnTensor(object); tensor != nullptr) return *tensor;
   const std::optional<Strided> memory = MemoryOf(object, spec);
   if (!memory.has_value())
-    Refuse(spec, "an output needs an array of its own (expected a buffer, or DLPack)");
-  if (!memory->writable) Refuse(spec, "the array is read-only, and a run writes to it");
+    RefuseTensor(spec, "an output needs an array of its own (expected a buffer, or DLPack)");
+  if (!memory->writable) RefuseTensor(spec, "the array is read-only, and a run writes to it");
   if (Empty(*memory)) return ValueOf(Tensor::TryMake(memory->dtype, memory->shape));
   if (!memory->Dense() || !memory->Aligned())
-    Refuse(spec, "the array has gaps, or is not aligned (expected a dense row-major array)");
+    RefuseTensor(spec, "the array has gaps, or is not aligned (expected a dense row-major array)");
   return Tensor::Borrow(memory->dtype, memory->shape, memory->data, memory->owner);
 }
 

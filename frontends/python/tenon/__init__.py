@@ -8,7 +8,7 @@
 docs/guide/use-from-python.md shows the package in use.
 """
 
-from . import errors
+from . import errors, ir
 from ._core import CancelToken, Diagnostic, Tensor, version as __version__
 from .errors import (AlreadyExists, Cancelled, DiagnosticWarning, Error, FailedPrecondition, InternalError,
                      InvalidArgument, InvalidModel, ModelNotFound, NotFound, ResourceExhausted, Unavailable,
@@ -16,11 +16,11 @@ from .errors import (AlreadyExists, Cancelled, DiagnosticWarning, Error, FailedP
 from .models import Model, load
 from .programs import Binding, Outputs, Program, Session, TensorSpec
 from .report import OptimizeReport, PassTime
-from .rules import Rules
+from .rules import Const, RuleCheck, Rules, ops, rule
 
 __all__ = [
-    "AlreadyExists", "Binding", "CancelToken", "Cancelled", "Diagnostic", "DiagnosticWarning", "Error",
+    "AlreadyExists", "Binding", "CancelToken", "Cancelled", "Const", "Diagnostic", "DiagnosticWarning", "Error",
     "FailedPrecondition", "InternalError", "InvalidArgument", "InvalidModel", "Model", "ModelNotFound", "NotFound",
-    "OptimizeReport", "Outputs", "PassTime", "Program", "ResourceExhausted", "Rules", "Session", "Tensor", "TensorSpec",
-    "Unavailable", "UnsupportedOperation", "__version__", "errors", "load",
+    "OptimizeReport", "Outputs", "PassTime", "Program", "ResourceExhausted", "RuleCheck", "Rules", "Session", "Tensor", "TensorSpec",
+    "Unavailable", "UnsupportedOperation", "__version__", "errors", "ir", "load", "ops", "rule",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Sequence
 
 
@@ -35,8 +34,14 @@ class Error(Exception):
                 self.location = f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}"
             break
         if self.location is None:
-            place = re.match(r"([^\s:]+:\d+:\d+): ", message)
-            self.location = place[1] if place else None
+            self.location = _place(message)
+
+
+def _place(message: str) -> str | None:
+    """"file:line:column" if `message` begins so."""
+    place = message.partition(": ")[0]
+    parts = place.rsplit(":", 2)
+    return place if len(parts) == 3 and parts[1].isdecimal() and parts[2].isdecimal() else None
 
 
 class InvalidArgument(Error, ValueError):

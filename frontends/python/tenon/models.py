@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
@@ -184,6 +183,15 @@ class Model:
         """Returns a copy, which shares the constants."""
         return Model(self._handle.clone(), self._on_diagnostic)
 
+    def module(self) -> _core.Module:
+        """Returns a copy of the IR, which Python may change (tenon.ir). The model stays as it is."""
+        return self._handle.module()
+
+    @classmethod
+    def from_module(cls, module: _core.Module, *, on_diagnostic: OnDiagnostic | None = None) -> Model:
+        """Returns a model with a copy of the IR of `module`. Raises InvalidModel if that is wrong."""
+        return cls(module.to_model(), on_diagnostic)
+
     def text(self, *, generic: bool = False, locations: bool = False, elide: bool = False) -> str:
         """Returns the IR as text. `elide` leaves out the bytes of large constants; load() cannot read that."""
         return self._handle.text(generic=generic, locations=locations, elide=elide)
@@ -210,6 +218,8 @@ class Model:
 
     def inspect(self) -> dict[str, Any]:
         """Returns what the model has and needs, as `ir-opt --inspect=json` writes it."""
+        import json  # here, as it takes longer to import than this package
+
         result: dict[str, Any] = json.loads(self._handle.inspect())
         return result
 

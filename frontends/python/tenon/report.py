@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import NamedTuple, Sequence
 
 
@@ -59,6 +58,8 @@ class OptimizeReport:
         return sorted(self.passes, key=lambda each: (-each.seconds, each.name))[:10]
 
     def _repr_html_(self) -> str:
+        import html
+
         rules = "".join(f"<tr><td>{html.escape(name)}</td><td>{count}</td></tr>" for name, count in self._by_count())
         passes = "".join(f"<tr><td>{html.escape(each.name)}</td><td>{each.seconds * 1e3:.2f}</td></tr>"
                          for each in self._slowest())
