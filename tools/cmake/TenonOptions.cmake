@@ -2,6 +2,7 @@
 
 option(TENON_DEVELOPER_MODE "Build tests and benchmarks; warnings are errors" OFF)
 option(TENON_ENABLE_CUDA "Build the CUDA plugin (libtenon_cuda.so)" OFF)
+option(TENON_PYTHON "Build the Python package (docs/guide/use-from-python.md)" OFF)
 option(TENON_FUZZERS "Build targets of libFuzzer (target fuzzers); needs Clang and -fsanitize=fuzzer-no-link" OFF)
 option(TENON_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
 # Most of the time of a build goes into headers, which one file after the other would read anew. Without, a change of one

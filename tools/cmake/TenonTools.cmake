@@ -16,7 +16,12 @@ endforeach()
 add_library(tenon_tools STATIC ${_shared_sources})
 tenon_target_options(tenon_tools)
 tenon_cold_when_sanitized(tenon_tools)
-target_link_libraries(tenon_tools PUBLIC tenon::tenon nlohmann_json::nlohmann_json)
+# In a Python package, programs share libtenon.so with the extension: five of them would be too large.
+set(_library tenon::tenon)
+if(SKBUILD)
+  set(_library tenon::shared)
+endif()
+target_link_libraries(tenon_tools PUBLIC ${_library} nlohmann_json::nlohmann_json)
 
 get_property(_archives GLOBAL PROPERTY TENON_ARCHIVES)
 foreach(_name ${TENON_PROGRAMS})

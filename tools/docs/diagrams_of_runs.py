@@ -376,6 +376,7 @@ TEST_FOLDERS = {  # group, what the folder asks
     "gpu": (0, "emulated device"),
     "api": (0, "the C++ API"),
     "c_api": (0, "the C API"),
+    "python": (0, "the Python package"),
     "golden": (1, "IR and its exact result"),
     "filetest": (1, ""),  # runs those of golden, and has no box of its own
     "rules": (1, "each rule before and after"),

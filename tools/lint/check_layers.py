@@ -31,6 +31,7 @@ ALLOWED = {
     "frontends/cpp": EVERYTHING,
     "frontends/c": EVERYTHING,
     "frontends/debug": EVERYTHING,
+    "frontends/python": EVERYTHING,
     "tools": EVERYTHING,
     "tests": EVERYTHING,
 }
@@ -44,6 +45,7 @@ VENDOR_ALLOWED = {
     r"nlohmann/": ["executor", "frontends/cpp", "tools", "tests", "pass", "drr"],
     r"(mlir|llvm)/": ["tests/bench"],
     r"(gtest|gmock|benchmark)/": ["tests"],
+    r"nanobind/": ["frontends/python"],
 }
 
 # Vendor headers without a folder; any other quoted name without one is ours, and lacks its folder.

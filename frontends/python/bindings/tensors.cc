@@ -1,0 +1,385 @@
+#include "frontends/python/bindings/tensors.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "fmt/format.h"
+#include "frontends/python/bindings/dlpack.h"
+#include "frontends/python/bindings/errors.h"
+#include "frontends/python/bindings/python_owner.h"
+
+namespace tenon::python {
+namespace {
+
+using Extents = absl::InlinedVector<int64_t, 6>;
+
+[[noreturn]] void RefuseTensor(const TensorSpec& spec, std::string_view message) {
+  Raise(absl::InvalidArgumentError(
+      spec.name.empty() ? std::string(message) : fmt::format("'{}': {}", spec.name, message)));
+}
+
+// Memory of a Python object, as the object describes it.
+struct Strided {
+  void* data = nullptr;
+  DType dtype = DType::kInvalid;
+  Extents shape, strides;  // strides in bytes
+  bool writable = false;
+  std::shared_ptr<const void> owner;
+
+  bool Dense() const {
+    int64_t expected = static_cast<int64_t>(SizeOf(dtype));
+    for (size_t i = shape.size(); i-- > 0;) {
+      if (shape[i] == 0) return true;
+      if (shape[i] != 1 && strides[i] != expected) return false;
+      expected *= shape[i];
+    }
+    return true;
+  }
+  bool Aligned() const { return reinterpret_cast<uintptr_t>(data) % SizeOf(dtype) == 0; }
+};
+
+// Copies the elements from axis `axis` on to `to`, which moves behind them.
+void CopyStrided(const Strided& from, size_t axis, const std::byte* at, std::byte*& to) {
+  const size_t size = SizeOf(from.dtype);
+  if (axis == from.shape.size()) {
+    std::memcpy(to, at, size);
+    to += size;
+    return;
+  }
+  for (int64_t i = 0; i < from.shape[axis]; ++i)
+    CopyStrided(from, axis + 1, at + i * from.strides[axis], to);
+}
+
+bool Empty(const Strided& memory) {
+  return std::find(memory.shape.begin(), memory.shape.end(), 0) != memory.shape.end();
+}
+
+// Kernels rely on booleans of 0 and 1.
+bool HasOddBooleans(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kBool) return false;
+  const std::span<const uint8_t> bytes(tensor.as<uint8_t>(), tensor.num_bytes());
+  uint8_t all = 0;
+  for (const uint8_t byte : bytes) all |= byte;
+  return all > 1;
+}
+
+Tensor TensorOf(const Strided& memory, const TensorSpec& spec) {
+  // The address of an empty array means nothing, and may be null.
+  if (Empty(memory)) return ValueOf(Tensor::TryMake(memory.dtype, memory.shape));
+  Tensor tensor;
+  if (memory.Dense() && memory.Aligned()) {
+    tensor = Tensor::Borrow(memory.dtype, memory.shape, memory.data, memory.owner);
+    if (!HasOddBooleans(tensor)) return tensor;
+  }
+  absl::StatusOr<Tensor> copy = Tensor::TryMake(memory.dtype, memory.shape);
+  if (!copy.ok()) RefuseTensor(spec, std::string(copy.status().message()));
+  auto* to = copy->as<std::byte>();
+  CopyStrided(memory, 0, static_cast<const std::byte*>(memory.data), to);
+  if (memory.dtype == DType::kBool) {
+    const std::span<uint8_t> bytes(copy->as<uint8_t>(), copy->num_bytes());
+    for (uint8_t& byte : bytes) byte = byte != 0;
+  }
+  return *std::move(copy);
+}
+
+// The memory of an object with the buffer protocol; nothing if it has none, or none that is plain.
+std::optional<Strided> BufferOf(nb::handle object, const TensorSpec& spec) {
+  if (PyObject_CheckBuffer(object.ptr()) == 0) return std::nullopt;
+  auto view = std::make_unique<Py_buffer>();
+  bool writable = true;
+  if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_FORMAT | PyBUF_STRIDES | PyBUF_WRITABLE) !=
+      0) {
+    PyErr_Clear();
+    writable = false;
+    if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+      PyErr_Clear();
+      return std::nullopt;
+    }
+  }
+  Strided memory;
+  const char* format = view->format == nullptr ? "B" : view->format;
+  memory.dtype = DTypeOf(std::string_view(format), view->itemsize);
+  if (memory.dtype == DType::kInvalid) {
+    const std::string name = format;
+    PyBuffer_Release(view.get());
+    if (name == "O") {
+      throw nb::type_error(
+          fmt::format("'{}': an array of Python objects (expected numbers)", spec.name).c_str());
+    }
+    RefuseTensor(spec,
+                 fmt::format("elements of the format '{}' (expected numbers or booleans in the "
+                             "order of bytes of this machine)",
+                             name));
+  }
+  memory.data = view->buf;
+  memory.writable = writable;
+  memory.shape.assign(view->shape, view->shape + view->ndim);
+  if (view->strides != nullptr) memory.strides.assign(view->strides, view->strides + view->ndim);
+  memory.owner = OwnerThatCalls(
+      [view = std::shared_ptr<Py_buffer>(std::move(view))] { PyBuffer_Release(view.get()); });
+  return memory;
+}
+
+// The memory of an object with DLPack; nothing if it has none, or not for this tensor. Other
+// errors of the object go on.
+std::optional<Strided> DlpackOf(nb::handle object, const TensorSpec& spec) {
+  if (!nb::hasattr(object, "__dlpack__") || !nb::hasattr(object, "__dlpack_device__"))
+    return std::nullopt;
+  const nb::object device = object.attr("__dlpack_device__")();
+  const int kind = nb::cast<int>(device[nb::int_(0)]);
+  if (kind != kDlCpu) {
+    RefuseTensor(spec,
+                 fmt::format("a tensor in memory of a device (DLPack's kind {}; expected one in "
+                             "memory of the CPU)",
+                             kind));
+  }
+  nb::object capsule;
+  try {
+    capsule = object.attr("__dlpack__")();
+  } catch (nb::python_error& error) {
+    // NumPy has arrays that DLPack has not; arrays.py knows more about them.
+    if (!error.matches(PyExc_BufferError)) throw;
+    return std::nullopt;
+  }
+  auto* managed = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (managed == nullptr) throw nb::python_error();
+  const DlTensor& tensor = managed->tensor;
+  Strided memory;
+  memory.dtype = DTypeOf(tensor.dtype);
+  if (memory.dtype == DType::kInvalid) {
+    RefuseTensor(spec, fmt::format("elements of DLPack's type {} with {} bits (expected numbers or "
+                                   "booleans)",
+                                   tensor.dtype.code, tensor.dtype.bits));
+  }
+  memory.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  memory.writable = true;
+  const auto size = static_cast<int64_t>(SizeOf(memory.dtype));
+  memory.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+  memory.strides.resize(memory.shape.size());
+  int64_t dense = size;
+  for (size_t i = memory.shape.size(); i-- > 0;) {
+    memory.strides[i] = tensor.strides == nullptr ? dense : tensor.strides[i] * size;
+    dense *= memory.shape[i];
+  }
+  // From here on the memory is ours.
+  if (PyCapsule_SetName(capsule.ptr(), "used_dltensor") != 0) throw nb::python_error();
+  memory.owner = OwnerThatCalls([managed] {
+    if (managed->deleter != nullptr) managed->deleter(managed);
+  });
+  return memory;
+}
+
+std::optional<Strided> MemoryOf(nb::handle object, const TensorSpec& spec) {
+  std::optional<Strided> memory = BufferOf(object, spec);
+  return memory.has_value() ? memory : DlpackOf(object, spec);
+}
+
+// What arrays.py makes of an object: (object with a buffer, name of the element type or None).
+std::optional<Strided> AdaptedMemoryOf(nb::handle object, const TensorSpec& spec) {
+  const nb::object pair =
+      nb::module_::import_("tenon.arrays").attr("adapt")(object, NumpyName(spec.dtype), spec.name);
+  std::optional<Strided> memory = BufferOf(pair[nb::int_(0)], spec);
+  const nb::object name = pair[nb::int_(1)];
+  if (memory.has_value() && !name.is_none()) {
+    const DType dtype = DTypeNamed(nb::cast<std::string>(name));
+    if (SizeOf(dtype) != SizeOf(memory->dtype)) return std::nullopt;
+    memory->dtype = dtype;
+  }
+  return memory;
+}
+
+// The Tensor in a tenon.Tensor that has been initialized; null for other objects.
+const Tensor* OwnTensor(nb::handle object) {
+  if (!nb::isinstance<Tensor>(object) || !nb::inst_ready(object)) return nullptr;
+  return nb::inst_ptr<Tensor>(object);
+}
+
+// ---- the class Tensor
+
+int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
+  const Tensor* own = OwnTensor(self);
+  if (own == nullptr) {
+    PyErr_SetString(PyExc_BufferError, "the tensor was never initialized");
+    return -1;
+  }
+  const Tensor& tensor = *own;
+  const char* format = FormatOf(tensor.dtype());
+  if (format == nullptr) {
+    PyErr_Format(PyExc_BufferError, "buffers have no elements of %s (DLPack may have them)",
+                 NumpyName(tensor.dtype()));
+    return -1;
+  }
+  const size_t rank = tensor.shape().size();
+  auto* numbers = new Py_ssize_t[2 * rank + 1];
+  auto stride = static_cast<Py_ssize_t>(SizeOf(tensor.dtype()));
+  view->itemsize = stride;
+  for (size_t i = rank; i-- > 0;) {
+    numbers[i] = tensor.shape()[i];
+    numbers[rank + i] = stride;
+    stride *= std::max<int64_t>(tensor.shape()[i], 1);
+  }
+  view->buf = tensor.data();
+  view->len = static_cast<Py_ssize_t>(tensor.num_bytes());
+  view->readonly = 0;
+  view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr;
+  view->ndim = static_cast<int>(rank);
+  view->shape = (flags & PyBUF_ND) != 0 ? numbers : nullptr;
+  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? numbers + rank : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = numbers;
+  view->obj = self;
+  Py_INCREF(self);
+  return 0;
+}
+
+void ReleaseBuffer(PyObject* /*self*/, Py_buffer* view) {
+  delete[] static_cast<Py_ssize_t*>(view->internal);
+}
+
+PyType_Slot kTensorSlots[] = {
+    {Py_bf_getbuffer, reinterpret_cast<void*>(GetBuffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(ReleaseBuffer)},
+    {0, nullptr},
+};
+
+// A capsule's tensor with everything that it points to.
+struct Exported {
+  DlManagedTensor managed;
+  Tensor tensor;
+  std::vector<int64_t> shape, strides;
+};
+
+void DeleteExported(DlManagedTensor* managed) { delete static_cast<Exported*>(managed->context); }
+
+void DeleteCapsule(PyObject* capsule) {
+  // A consumer renames the capsule, and calls the deleter itself.
+  if (PyCapsule_IsValid(capsule, "dltensor") == 0) return;
+  auto* managed = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+  managed->deleter(managed);
+}
+
+nb::object ToDlpack(const Tensor& tensor, const nb::kwargs& /*unused*/) {
+  const DlType type = DlTypeOf(tensor.dtype());
+  if (type.bits == 0) {
+    PyErr_Format(PyExc_BufferError, "DLPack has no dense elements of %s",
+                 NumpyName(tensor.dtype()));
+    throw nb::python_error();
+  }
+  auto exported = std::make_unique<Exported>();
+  exported->tensor = tensor;
+  exported->shape.assign(tensor.shape().begin(), tensor.shape().end());
+  exported->strides.resize(exported->shape.size());
+  int64_t stride = 1;
+  for (size_t i = exported->shape.size(); i-- > 0;) {
+    exported->strides[i] = stride;
+    stride *= std::max<int64_t>(exported->shape[i], 1);
+  }
+  DlTensor& out = exported->managed.tensor;
+  out.data = tensor.data();
+  out.rank = static_cast<int32_t>(exported->shape.size());
+  out.dtype = type;
+  out.shape = exported->shape.data();
+  out.strides = exported->strides.data();
+  exported->managed.context = exported.get();
+  exported->managed.deleter = DeleteExported;
+  PyObject* capsule = PyCapsule_New(&exported->managed, "dltensor", DeleteCapsule);
+  if (capsule == nullptr) throw nb::python_error();
+  (void)exported.release();
+  return nb::steal(capsule);
+}
+
+nb::tuple ShapeOf(const Tensor& tensor) {
+  nb::list shape;
+  for (const int64_t extent : tensor.shape()) shape.append(extent);
+  return nb::tuple(shape);
+}
+
+}  // namespace
+
+Tensor TensorFrom(nb::handle object, const TensorSpec& spec) {
+  if (const Tensor* tensor = OwnTensor(object); tensor != nullptr) return *tensor;
+  std::optional<Strided> memory = MemoryOf(object, spec);
+  if (!memory.has_value()) memory = AdaptedMemoryOf(object, spec);
+  if (!memory.has_value()) {
+    throw nb::type_error(
+        fmt::format("'{}': the object is no tensor (expected an array)", spec.name).c_str());
+  }
+  return TensorOf(*memory, spec);
+}
+
+Tensor WritableTensorFrom(nb::handle object, const TensorSpec& spec) {
+  if (const Tensor* tensor = OwnTensor(object); tensor != nullptr) return *tensor;
+  const std::optional<Strided> memory = MemoryOf(object, spec);
+  if (!memory.has_value())
+    RefuseTensor(spec, "an output needs an array of its own (expected a buffer, or DLPack)");
+  if (!memory->writable) RefuseTensor(spec, "the array is read-only, and a run writes to it");
+  if (Empty(*memory)) return ValueOf(Tensor::TryMake(memory->dtype, memory->shape));
+  if (!memory->Dense() || !memory->Aligned())
+    RefuseTensor(spec, "the array has gaps, or is not aligned (expected a dense row-major array)");
+  return Tensor::Borrow(memory->dtype, memory->shape, memory->data, memory->owner);
+}
+
+nb::object ToNumpy(Tensor tensor) {
+  const bool has_format = FormatOf(tensor.dtype()) != nullptr;
+  nb::object object = nb::cast(std::move(tensor));
+  if (!has_format) return object;
+  // Kept for the life of the process: a look-up would take a tenth of a small call.
+  static PyObject* const as_array =
+      nb::object(nb::module_::import_("numpy").attr("asarray")).release().ptr();
+  PyObject* array = PyObject_CallOneArg(as_array, object.ptr());
+  if (array == nullptr) throw nb::python_error();
+  return nb::steal(array);
+}
+
+void BindTensors(nb::module_& module) {
+  nb::class_<Tensor>(module, "Tensor", nb::type_slots(kTensorSlots),
+                     "A dense tensor in memory of the CPU. NumPy reads it as a buffer, and others "
+                     "through DLPack, both without a copy.")
+      .def(
+          "__init__",
+          [](Tensor* self, const nb::object& array, const std::string& dtype) {
+            TensorSpec spec;
+            if (!dtype.empty()) {
+              spec.dtype = DTypeNamed(dtype);
+              if (spec.dtype == DType::kInvalid) {
+                Raise(absl::InvalidArgumentError(fmt::format(
+                    "there is no element type '{}' (expected one such as float32)", dtype)));
+              }
+            }
+            new (self) Tensor(TensorFrom(array, spec));
+          },
+          nb::arg("array"), nb::arg("dtype") = "",
+          "Shares the memory of an array. `dtype` is for lists and numbers.")
+      .def_prop_ro("shape", ShapeOf, "The extent of each axis.")
+      .def_prop_ro(
+          "dtype", [](const Tensor& tensor) { return std::string(NumpyName(tensor.dtype())); },
+          "The element type in NumPy's terms, such as 'float32' or 'bfloat16'.")
+      .def_prop_ro(
+          "nbytes", [](const Tensor& tensor) { return tensor.num_bytes(); }, "The size in bytes.")
+      .def(
+          "tobytes",
+          [](const Tensor& tensor) { return nb::bytes(tensor.data(), tensor.num_bytes()); },
+          "Returns a copy of the bytes: row-major, as they lie in memory.")
+      .def("__dlpack__", ToDlpack, nb::sig("def __dlpack__(self, **kwargs: object) -> object"),
+           "Returns a capsule of DLPack that shares the memory.")
+      .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(kDlCpu, 0); })
+      .def("__len__",
+           [](const Tensor& tensor) {
+             if (tensor.shape().empty()) throw nb::type_error("a scalar has no length");
+             return tensor.shape()[0];
+           })
+      .def("__repr__", [](const Tensor& tensor) {
+        return fmt::format("<tenon.Tensor {}>", tensor.type_text());
+      });
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,230 @@
+"""Models: load, optimize, compile."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+
+from . import _core
+from .errors import DiagnosticWarning, InvalidArgument
+from .programs import Program
+from .report import OptimizeReport
+from .rules import Rules
+
+OnDiagnostic = Callable[["_core.Diagnostic"], None]
+RuleSource = Union[Rules, str, "os.PathLike[str]"]
+Progress = Callable[[str, int], None]
+
+
+def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | None = None,
+         allow_unregistered: bool = False, external_data: str | os.PathLike[str] | None = None,
+         allow_external_links: bool = False, parameters: Iterable[str | os.PathLike[str]] = (),
+         replaceable: Iterable[str] = (), sizes: Mapping[str, int | Sequence[int]] | None = None, part: str = "",
+         keep_names: bool = True) -> Model:
+    """Reads an ONNX model, IR text or a binary module.
+
+    Args:
+      source: A path, the bytes of a model, an onnx.ModelProto, or a file object. A str is a path.
+      name: What messages call a model that is not a path.
+      on_diagnostic: Receives each error, warning and remark about the model, now and later. Without it, warnings go to
+        the module `warnings` and remarks are dropped.
+      allow_unregistered: Accepts operations of dialects that are not registered.
+      external_data: The folder of an ONNX model's external data; by default the folder of the model file.
+      allow_external_links: Accepts symbolic links and files with several hard links as external data.
+      parameters: Files in the format safetensors, with values in place of those that the model has.
+      replaceable: Parameters that Program.replace_parameters may change: names, or patterns such as "*.weight".
+      sizes: Sizes of dimensions, {"batch": 1}, or of inputs, {"ids": [1, 128]}.
+      part: "FROM:TO" keeps only a part of an ONNX model.
+      keep_names: Whether values of IR text keep their names.
+
+    Raises:
+      ModelNotFound: The file cannot be read.
+      InvalidModel: The model is not well-formed.
+      UnsupportedOperation: The model uses something that Tenon cannot represent.
+      ResourceExhausted: The model is beyond a limit, or there is no memory.
+    """
+    options: dict[str, Any] = {
+        "allow_unregistered": allow_unregistered,
+        "external_data": os.fspath(external_data) if external_data is not None else "",
+        "allow_external_links": allow_external_links,
+        "parameter_files": [os.fspath(path) for path in parameters],
+        "replaceable": [replaceable] if isinstance(replaceable, str) else list(replaceable),
+        "sizes": {key: [size] if isinstance(size, int) else list(size) for key, size in (sizes or {}).items()},
+        "part": part,
+        "keep_names": keep_names,
+    }
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        if not isinstance(path, str):
+            path = os.fsdecode(path)
+        handle = _core.load_path(path, **options)
+    else:
+        content, default_name = _content(source)
+        handle = _core.load_bytes(content, name or default_name, **options)
+    return Model(handle, on_diagnostic)
+
+
+def _content(source: Any) -> tuple[bytes, str]:
+    """The bytes of a model in memory, and a name for it."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), "<bytes>"
+    if hasattr(source, "SerializeToString"):
+        return source.SerializeToString(), "model.onnx"
+    if hasattr(source, "read"):
+        content = source.read()
+        if isinstance(content, str):
+            content = content.encode()
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise TypeError(f"the file object gave a {type(content).__name__} (expected bytes or str)")
+        name = getattr(source, "name", None)
+        return bytes(content), name if isinstance(name, str) else "<file>"
+    raise TypeError(f"a model cannot be read from a {type(source).__name__} "
+                    "(expected a path, bytes, an onnx.ModelProto or a file object)")
+
+
+class Model:
+    """A model: a module of IR. Make one with load().
+
+    Any number of threads may use a model. optimize() changes a copy and then takes it over, so others may compile the
+    model meanwhile; only one thread at a time may optimize it.
+    """
+
+    def __init__(self, handle: Any, on_diagnostic: OnDiagnostic | None = None) -> None:
+        if not isinstance(handle, _core.Model):
+            raise TypeError("use tenon.load() to make a model")
+        self._handle = handle
+        self._on_diagnostic = on_diagnostic
+        self._tell()
+
+    def _tell(self) -> None:
+        for diagnostic in self._handle.take_diagnostics():
+            if self._on_diagnostic is not None:
+                self._on_diagnostic(diagnostic)
+            elif diagnostic.severity in ("error", "warning"):
+                warnings.warn(str(diagnostic), DiagnosticWarning, stacklevel=3)
+
+    def optimize(self, level: int = 2, *, pipeline: str = "", rules: RuleSource | Iterable[RuleSource] = (),
+                 precision: str = "fp32", disabled_rules: Iterable[str] = (), fast_math: bool = False,
+                 verify_each: bool = False, threads: int = 1, explain: str = "",
+                 progress: Progress | None = None) -> OptimizeReport:
+        """Optimizes the model and returns what was done. An error leaves the model as it was.
+
+        Args:
+          level: From 0 to 3.
+          pipeline: Pipeline text in place of a level, such as "canonicalize,cse".
+          rules: Rules objects, and paths of files in text notation. They are applied after the built-in rules.
+          precision: "fp32", "bf16" or "int8", for the weights of linear layers.
+          disabled_rules: Names of rules, families or patterns that are not applied.
+          fast_math: Applies rules that may overflow, or change infinities or the sign of zeros.
+          verify_each: Verifies the IR after each pass.
+          threads: Threads that share out the functions; 0 means one per core. The report has times for 1 only.
+          explain: RULE or RULE@NODE. The report then says where the rule fired or nearly matched.
+          progress: Called as progress(pass, steps) when a pass begins. An exception ends the call and is raised.
+
+        Raises:
+          InvalidArgument: An option or a rule is wrong.
+          FailedPrecondition: Another call is optimizing the model.
+        """
+        if isinstance(rules, (Rules, str, os.PathLike)):
+            rules = [rules]
+        files: list[str] = []
+        texts: list[tuple[str, str]] = []
+        for source in rules:
+            if isinstance(source, Rules):
+                texts.append((source.name, source.text))
+            elif isinstance(source, (str, os.PathLike)):
+                files.append(os.fspath(source))
+            else:
+                raise TypeError(f"rules cannot be read from a {type(source).__name__} (expected a Rules or a path)")
+        try:
+            done = self._handle.optimize(level=level, pipeline=pipeline, precision=precision, rule_files=files,
+                                         rule_texts=texts, disabled_rules=list(disabled_rules), fast_math=fast_math,
+                                         verify_each=verify_each, threads=threads, explain=explain, progress=progress)
+        finally:
+            self._tell()
+        return OptimizeReport(**done)
+
+    def compile(self, *, threads: int = 0, device: str = "cpu", reference: bool = False,
+                weight_cache: str | os.PathLike[str] = "", verify_weights: bool = False, memory_limit: int = 0,
+                loop_limit: int = 0) -> Program:
+        """Compiles the main function. The program does not need the model, which stays usable.
+
+        Args:
+          threads: Threads of one run, with the caller's; 0 means one per core.
+          device: "cpu", "cuda" or "cuda:1".
+          reference: Uses the reference kernels only, which are slow.
+          weight_cache: A folder that keeps packed weights for the next start.
+          verify_weights: Checks the model's files and the kept weights again.
+          memory_limit: Bytes that the program may hold at a time, without the constants; 0 means no limit.
+          loop_limit: Iterations of all loops in one run; 0 means no limit.
+
+        Raises:
+          UnsupportedOperation: No kernel supports an operation. The message names it and its node.
+          Unavailable: There is no such device.
+        """
+        if device == "cpu":
+            cuda_device = -1
+        elif device == "cuda":
+            cuda_device = 0
+        elif device.startswith("cuda:") and device[5:].isdecimal() and len(device) < 10:
+            cuda_device = int(device[5:])
+        else:
+            raise InvalidArgument(f"there is no device '{device}' (expected cpu, cuda or cuda:N)")
+        try:
+            handle = self._handle.compile(threads=threads, cuda_device=cuda_device, reference=reference,
+                                          weight_cache=os.fspath(weight_cache), verify_weights=verify_weights,
+                                          memory_bytes=memory_limit, loop_trips=loop_limit)
+        finally:
+            self._tell()
+        return Program(handle)
+
+    def clone(self) -> Model:
+        """Returns a copy, which shares the constants."""
+        return Model(self._handle.clone(), self._on_diagnostic)
+
+    def module(self) -> _core.Module:
+        """Returns a copy of the IR, which Python may change (tenon.ir). The model stays as it is."""
+        return self._handle.module()
+
+    @classmethod
+    def from_module(cls, module: _core.Module, *, on_diagnostic: OnDiagnostic | None = None) -> Model:
+        """Returns a model with a copy of the IR of `module`. Raises InvalidModel if that is wrong."""
+        return cls(module.to_model(), on_diagnostic)
+
+    def text(self, *, generic: bool = False, locations: bool = False, elide: bool = False) -> str:
+        """Returns the IR as text. `elide` leaves out the bytes of large constants; load() cannot read that."""
+        return self._handle.text(generic=generic, locations=locations, elide=elide)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file: ONNX for *.onnx, text for *.mlir, else a binary module. load() reads all."""
+        path = os.fspath(path)
+        if path.endswith(".onnx"):
+            self.export_onnx(path)
+            return
+        content = self.text(locations=True).encode() if path.endswith(".mlir") else self._handle.binary()
+        with open(path, "wb") as file:
+            file.write(content)
+
+    def export_onnx(self, path: str | os.PathLike[str], *, opset: int = 0, ops: str = "standard") -> None:
+        """Writes the model as ONNX. `ops` is "standard", "functions" or "onnxruntime".
+
+        Optimize with pipeline="onnx-O2" before: other levels choose layouts that only Tenon's kernels gain from.
+        """
+        try:
+            self._handle.export_onnx(os.fspath(path), opset=opset, ops=ops)
+        finally:
+            self._tell()
+
+    def inspect(self) -> dict[str, Any]:
+        """Returns what the model has and needs, as `ir-opt --inspect=json` writes it."""
+        import json  # here, as it takes longer to import than this package
+
+        result: dict[str, Any] = json.loads(self._handle.inspect())
+        return result
+
+    def __str__(self) -> str:
+        return self.text(elide=True)
+
+    def __repr__(self) -> str:
+        return f"<tenon.Model with {self.text(elide=True).count(chr(10))} lines of IR>"

@@ -1,0 +1,288 @@
+"""Rewrite rules: in text notation, or traced from a function."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, overload
+
+from . import _core
+
+if TYPE_CHECKING:
+    from .models import Model
+
+
+class RuleCheck(NamedTuple):
+    """What the check of one rule found."""
+
+    rule: str
+    """The name of the rule."""
+    verdict: str
+    """ "right", "wrong", "invalid", or "unchecked" if too few programs match."""
+    failures: list[str]
+    """The reasons, with a program each."""
+
+    @property
+    def ok(self) -> bool:
+        """True for a rule that was checked and is right."""
+        return self.verdict == "right"
+
+
+class Rules:
+    """Rules for Model.optimize(rules=…). Make them with from_text(), from_file() or the decorator tenon.rule.
+
+    Attributes:
+      text: The rules in text notation (docs/reference/rule-language.md).
+      name: The name of the text in messages.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text = text
+        self.name = name
+
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "<rules>") -> Rules:
+        """Reads rules from a text. Mistakes are reported by check(), by names, and by Model.optimize."""
+        return cls(text, name)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Rules:
+        """Reads rules from a file."""
+        with open(path, encoding="utf-8") as file:
+            return cls(file.read(), os.fspath(path))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the rules. Raises InvalidArgument at a mistake in the text."""
+        return _core.rule_names(self.text, self.name)
+
+    def check(self, *, matches: int = 20, seed: int = 1) -> list[RuleCheck]:
+        """Checks each rule by running it: random programs that match must compute the same afterward.
+
+        It takes seconds for most rules. Raises InvalidArgument at a mistake in the text.
+        """
+        return [RuleCheck(*each) for each in _core.check_rules(self.text, self.name, matches, seed)]
+
+    def explain(self, model: Model, *, rule: str = "", node: str = "") -> str:
+        """Says where a rule fires or nearly matches in `model`, which stays as it is.
+
+        Args:
+          model: The model as it was loaded.
+          rule: The name of the rule; by default the only one.
+          node: A part of a node's name.
+        """
+        if not rule:
+            names = self.names
+            if len(names) != 1:
+                raise ValueError(f"there are {len(names)} rules (expected rule=, one of {', '.join(names)})")
+            rule = names[0]
+        return model.clone().optimize(rules=self, explain=f"{rule}@{node}" if node else rule).explained
+
+    def __repr__(self) -> str:
+        return f"<tenon.Rules of {self.name}>"
+
+
+class Value:
+    """A value in the graphs of a rule that is traced: an argument, or the result of an operation."""
+
+    __slots__ = ("_op", "_operands", "_attributes", "_name")
+
+    def __init__(self, op: str, operands: tuple[Value, ...], attributes: dict[str, Any], name: str = "") -> None:
+        self._op = op
+        self._operands = operands
+        self._attributes = attributes
+        self._name = name
+
+    def __add__(self, other: Any) -> Value:
+        return _make("add", (self, other))
+
+    def __radd__(self, other: Any) -> Value:
+        return _make("add", (other, self))
+
+    def __sub__(self, other: Any) -> Value:
+        return _make("sub", (self, other))
+
+    def __rsub__(self, other: Any) -> Value:
+        return _make("sub", (other, self))
+
+    def __mul__(self, other: Any) -> Value:
+        return _make("mul", (self, other))
+
+    def __rmul__(self, other: Any) -> Value:
+        return _make("mul", (other, self))
+
+    def __truediv__(self, other: Any) -> Value:
+        return _make("div", (self, other))
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return _make("div", (other, self))
+
+    def __pow__(self, other: Any) -> Value:
+        return _make("pow", (self, other))
+
+    def __matmul__(self, other: Any) -> Value:
+        return _make("matmul", (self, other))
+
+    def __neg__(self) -> Value:
+        return _make("neg", (self,))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a value of a rule is not known while the rule is made (write conditions as text: where=…)")
+
+
+def _make(op: str, operands: tuple[Any, ...], attributes: dict[str, Any] | None = None) -> Value:
+    return Value(op, tuple(_value(each, op) for each in operands), attributes or {})
+
+
+def _value(value: Any, op: str) -> Value:
+    if isinstance(value, Value):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Value("splat", (), {}, _term(float(value)))
+    raise TypeError(f"{op}: an operand of type {type(value).__name__} (expected a value of the rule, or a number)")
+
+
+class Ops:
+    """Operations for rules that are traced: ops.sigmoid(x), ops.nn.silu(x), ops.softmax(x, axis=-1)."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Ops(f"{self._prefix}.{name}" if self._prefix else name)
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Value:
+        if not self._prefix:
+            raise TypeError("an operation has a name: ops.relu(x)")
+        return _make(self._prefix, operands, attributes)
+
+
+ops = Ops()
+
+
+class Const:
+    """Marks an argument of a traced rule that must be a constant: `def f(x, w: tenon.Const)`."""
+
+
+def _term(value: Any) -> str:
+    """A number, text, boolean or list in the notation of rules."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        if isinstance(value, float) and (value != value):
+            raise ValueError("a rule has no constant that is not a number")
+        return "inf" if value == float("inf") else "-inf" if value == float("-inf") else repr(value)
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, (list, tuple)):
+        return "{" + ", ".join(map(_term, value)) + "}"
+    raise TypeError(f"an attribute of type {type(value).__name__} (expected a number, text, boolean or list)")
+
+
+class _Writer:
+    """Writes the graphs of one rule. Parts that are used several times get names."""
+
+    def __init__(self, constants: set[str], where: str) -> None:
+        self.where = where
+        self.constants = constants  # arguments that have no `const` before them yet
+        self.uses: dict[int, int] = {}
+        self.names: dict[int, str] = {}
+        self.lets: list[str] = []
+
+    def count(self, value: Value) -> None:
+        self.uses[id(value)] = self.uses.get(id(value), 0) + 1
+        if self.uses[id(value)] == 1:
+            for operand in value._operands:
+                self.count(operand)
+
+    def text(self, value: Value, share: bool) -> str:
+        if value._op == "":
+            # The notation asks for the mark of names that stand for anything, and are used nowhere else.
+            name = value._name if self.uses[id(value)] > 1 or value._name in self.where else f"_{value._name}"
+            if value._name in self.constants:
+                self.constants.remove(value._name)
+                return f"const {name}"
+            return name
+        if value._op == "splat":
+            return f"splat({value._name})"
+        if id(value) in self.names:
+            return self.names[id(value)]
+        text = f"{value._op}({', '.join(self.text(each, share) for each in value._operands)})"
+        if value._attributes:
+            text += " {" + ", ".join(f"{name} = {_term(each)}" for name, each in value._attributes.items()) + "}"
+        if share and self.uses[id(value)] > 1:
+            name = f"part{len(self.names)}"
+            self.names[id(value)] = name
+            self.lets.append(f"  let     {name} = {text}")
+            return name
+        return text
+
+
+def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str) -> Rules:
+    import inspect
+
+    parameters = inspect.signature(function).parameters.values()
+    for parameter in parameters:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+            raise TypeError(f"{function.__name__}: the argument {parameter.name} is no plain one")
+        if not parameter.name.isascii() or not parameter.name.islower():
+            raise TypeError(f"{function.__name__}: the argument {parameter.name} (expected a name in lower case)")
+    arguments = [Value("", (), {}, parameter.name) for parameter in parameters]
+    graphs = function(*arguments)
+    if not isinstance(graphs, tuple) or len(graphs) != 2:
+        raise TypeError(f"{function.__name__} returns a {type(graphs).__name__} (expected two graphs: what the rule "
+                        "matches, and what takes its place)")
+    source, target = (graph if isinstance(graph, tuple) else (graph,) for graph in graphs)
+    if len(source) != len(target) or not source or not all(isinstance(each, Value) for each in source):
+        raise TypeError(f"{function.__name__}: {len(source)} matched values and {len(target)} results (expected as many)")
+    results = [_value(each, function.__name__) for each in target]
+    constants = {p.name for p in parameters if p.annotation in (Const, "Const", "tenon.Const")}
+    writer = _Writer(constants, where)
+    for value in [*source, *results]:
+        writer.count(value)
+    matched = ", ".join(writer.text(each, True) for each in source)
+    shared = len(writer.lets)
+    replaced = ", ".join(writer.text(each, True) for each in results)
+    lines = [f"rule {function.__name__.strip('_').replace('_', '-').lower()} {{"]
+    text = summary or (function.__doc__ or "").strip().partition("\n")[0]
+    if text:
+        lines.append(f"  summary {_term(text)}")
+    lines += writer.lets[:shared]
+    lines.append(f"  match   {matched}")
+    if where:
+        lines.append(f"  where   {where}")
+    lines += writer.lets[shared:]
+    lines.append(f"  replace {replaced}")
+    if lowers:
+        lines.append(f"  lowers  {lowers}")
+    lines.append("}")
+    place = f"{os.path.basename(function.__code__.co_filename)}:{function.__name__}"
+    return Rules("\n".join(lines) + "\n", place)
+
+
+@overload
+def rule(function: Callable[..., Any]) -> Rules: ...
+@overload
+def rule(*, where: str = "", lowers: str = "", summary: str = "") -> Callable[[Callable[..., Any]], Rules]: ...
+
+
+def rule(function: Callable[..., Any] | None = None, *, where: str = "", lowers: str = "", summary: str = "") -> Any:
+    """Makes a rule from a function of values that returns (what it matches, what takes its place).
+
+        @tenon.rule
+        def silu_from_sigmoid(x):
+            return x * ops.sigmoid(x), ops.nn.silu(x)
+
+    The function runs once, on values that stand for any tensor. Numbers are constants of equal elements. A value that is
+    used twice is one value. The rule has the name of the function, with "-" for "_".
+
+    Args:
+      function: The function; its arguments are names in lower case. The annotation tenon.Const asks for a constant.
+      where: Conditions in text, such as "rank(x) == 2 && float(x)".
+      lowers: What each rewrite makes smaller, for a rule that does not make fewer operations.
+      summary: One sentence; by default the first line of the function's description.
+    """
+    if function is not None:
+        return _trace(function, where, lowers, summary)
+    return lambda given: _trace(given, where, lowers, summary)

@@ -1,0 +1,56 @@
+# The Python package: the extension tenon._core, beside the files of frontends/python/tenon in <build>/python. There
+# `import tenon` works with PYTHONPATH. nanobind comes from the interpreter Python_EXECUTABLE: tools/python/environment
+# makes a virtual environment that has it.
+
+if(TENON_PYTHON)
+  if(NOT Python_EXECUTABLE AND EXISTS "${PROJECT_SOURCE_DIR}/build-python-venv/bin/python")
+    set(Python_EXECUTABLE "${PROJECT_SOURCE_DIR}/build-python-venv/bin/python" CACHE FILEPATH "Python with nanobind")
+  endif()
+  set(_components Interpreter Development.Module)
+  if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.26)
+    set(_optional OPTIONAL_COMPONENTS Development.SABIModule)
+  endif()
+  find_package(Python 3.11 REQUIRED COMPONENTS ${_components} ${_optional})
+  execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir RESULT_VARIABLE _status
+                  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT _status EQUAL 0)
+    message(FATAL_ERROR "TENON_PYTHON needs nanobind, and ${Python_EXECUTABLE} cannot import it. Run tools/python/environment, "
+                        "or name another interpreter with -DPython_EXECUTABLE=/path/to/python.")
+  endif()
+  find_package(nanobind CONFIG REQUIRED)
+
+  file(GLOB _sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+       "${PROJECT_SOURCE_DIR}/frontends/python/bindings/*.cc" "${PROJECT_SOURCE_DIR}/frontends/python/bindings/*/*.cc")
+  # From CPython 3.12 on one file serves all later versions.
+  nanobind_add_module(tenon_python STABLE_ABI NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${_sources})
+  tenon_target_options(tenon_python)
+  tenon_cold_target(tenon_python)
+  target_link_libraries(tenon_python PRIVATE tenon::shared)
+  set(_package "${PROJECT_BINARY_DIR}/python/tenon")
+  set_target_properties(tenon_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY "${_package}")
+  # The package runs from the sources: an edit of a Python file needs no build.
+  file(MAKE_DIRECTORY "${_package}")
+  file(GLOB _files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/frontends/python/tenon/*")
+  foreach(_file ${_files})
+    if(NOT IS_DIRECTORY "${_file}")
+      get_filename_component(_name "${_file}" NAME)
+      file(CREATE_LINK "${_file}" "${_package}/${_name}" SYMBOLIC)
+    endif()
+  endforeach()
+
+  # `cmake --install <build> --component python --prefix DIR` puts the package into DIR; pyproject.toml does the same for a
+  # wheel, and adds the programs. Everything finds libtenon.so beside the extension.
+  set_target_properties(tenon_python PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS tenon_python LIBRARY DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
+  install(TARGETS tenon_shared LIBRARY DESTINATION tenon COMPONENT python NAMELINK_SKIP EXCLUDE_FROM_ALL)
+  if(SKBUILD)
+    foreach(_name ${TENON_PROGRAMS})
+      set_target_properties(${_name} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+      install(TARGETS ${_name} RUNTIME DESTINATION tenon/bin COMPONENT python EXCLUDE_FROM_ALL)
+    endforeach()
+    install(PROGRAMS ${TENON_PROGRAM_SCRIPTS} DESTINATION tenon/bin COMPONENT python EXCLUDE_FROM_ALL)
+  else()
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/frontends/python/tenon/" DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL
+            FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  endif()
+endif()
