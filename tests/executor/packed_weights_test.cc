@@ -474,7 +474,7 @@ TEST_F(PackedWeightsTest, PagesLeaveAsTheyArePacked) {
   WriteWeights(path, 1, n);
   MappedWeights mapped(path);
   const std::shared_ptr<PackedWeights> store = Make({mapped.source}, /*on_disk=*/false);
-  InstructionWeights weights(store, {{}, {mapped.weights, nullptr}});
+  InstructionWeights weights(store, {{}, {mapped.weights, nullptr}}, /*instruction=*/0);
   kernels::Kernel kernel;
   kernel.unaligned_inputs = 0b10;
   std::vector<kernels::TensorView> views = {{}, mapped.weights.view()};
