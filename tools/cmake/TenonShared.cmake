@@ -1,10 +1,10 @@
 # libtenon.so: one shared library of all layers, target tenon_shared, alias tenon::shared. All public symbols are visible,
 # so that hosts, bindings of other languages and plugins may use any part of the C++ API.
 #
-# Programs of ours do not use it. `ir-opt --version` takes 3.6 ms with the archives and 7.9 ms with the library: an archive
+# Programs of ours do not use it. `ir-opt --version` takes 3.5 ms with the archives and 8.3 ms with the library: an archive
 # of Abseil is not compiled for shared libraries, so that the library needs all thirty of Abseil's own, and a program
 # resolves the addresses in the library's tables at each start. Programs export their symbols to plugins instead
-# (TenonTools.cmake), which takes 0.1 ms.
+# (TenonTools.cmake), which takes 0.3 ms.
 
 get_property(_objects GLOBAL PROPERTY TENON_OBJECTS)
 get_property(_public GLOBAL PROPERTY TENON_PUBLIC_DEPENDENCIES)
