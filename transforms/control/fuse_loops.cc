@@ -20,6 +20,9 @@
 namespace tenon {
 namespace {
 
+// Results of a fused loop. Each fusion copies them all, so a bound keeps many fusions linear.
+constexpr unsigned kMostResults = 64;
+
 // The bounds and the step: a constant by its contents, another value by itself.
 using Bounds = std::array<const void*, 3>;
 
@@ -197,7 +200,8 @@ class FuseLoops : public Pass {
         // A loop with effects must not come before effects of others, nor mix with them.
         const bool in_order = pure || last_effect == nullptr || first == nullptr ||
                               (last_effect != first && last_effect->IsBeforeInBlock(first));
-        if (first != nullptr && in_order) {
+        if (first != nullptr && in_order &&
+            first->num_results() + op->num_results() <= kMostResults) {
           Needs needs(first, op);
           if (needs.possible()) {
             needs.MoveBefore(first);
