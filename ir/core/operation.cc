@@ -203,7 +203,7 @@ Attribute Operation::discardable_attrs() const {
   if (!has_discardable_) return Attribute();
   auto& shard = ImplOf(context()).DiscardableOf(this);
   std::lock_guard<std::mutex> lock(shard.mutex);
-  return shard.attrs.at(this);
+  return *shard.attrs.Find(this);
 }
 
 void Operation::SetDiscardableAttrs(Attribute dictionary) {
@@ -214,7 +214,7 @@ void Operation::SetDiscardableAttrs(Attribute dictionary) {
   if (dictionary) {
     shard.attrs[this] = dictionary;
   } else {
-    shard.attrs.erase(this);
+    shard.attrs.Erase(this);
   }
   has_discardable_ = dictionary ? 1 : 0;
 }

@@ -83,7 +83,7 @@ bool IsGivenByPrinter(std::string_view name) {
 void ValueImpl::DropName() {
   auto& shard = ImplOf(*type().storage()->context).NamesOf(this);
   std::lock_guard<std::mutex> lock(shard.mutex);
-  shard.names.erase(this);
+  shard.names.Erase(this);
   type_and_index_ &= ~kNamedFlag;
 }
 
@@ -91,7 +91,7 @@ std::string Value::name() const {
   if (!has_name()) return std::string();
   auto& shard = ImplOf(*type().storage()->context).NamesOf(impl_);
   std::lock_guard<std::mutex> lock(shard.mutex);
-  return shard.names.at(impl_);
+  return *shard.names.Find(impl_);
 }
 
 void Value::set_name(std::string_view name) {

@@ -1,5 +1,7 @@
 #include "ir/dialect/op_table.h"
 
+#include "ir/core/operation.h"
+
 namespace tenon {
 namespace {
 

@@ -350,14 +350,22 @@ class IrOptTest(unittest.TestCase):
 
   def test_golden_files_keep_the_results(self):
     """What golden files show of passes that move computations computes the same."""
-    for name in ('canonicalize_splits', 'classify_masks', 'compose_movement', 'expand_einsum', 'hoist_slices',
-                 'propagate_layout', 'sink_expands'):
+    for name in ('canonicalize_splits', 'classify_masks', 'compose_movement', 'expand_einsum', 'fuse_loops',
+                 'hoist_slices', 'outline', 'propagate_layout', 'sink_expands'):
       path = os.path.join(ROOT, 'tests/golden/transforms', name + '.ir')
       with self.subTest(name), open(path, encoding='utf-8') as f:
         pipeline = f.readline().removeprefix('// test: opt ').strip()
         status, _, err = ir_opt(path, '--pass-pipeline=' + pipeline, '--verify-semantics')
         self.assertEqual(status, 0, err)
         self.assertRegex(err, 'pass(?:es keep| keeps) the results')
+
+  def test_outline_says_which_marks_stay(self):
+    path = os.path.join(ROOT, 'tests/golden/transforms/outline_marks.ir')
+    status, _, err = ir_opt(path, '--pass-pipeline=outline{by=marks}', '--verify-semantics')
+    self.assertEqual(status, 0, err)
+    self.assertIn("'ctl.fail' is marked 'step' and stays: it has effects", err)
+    self.assertIn("'ten.exp' is marked 'unread' and stays: nothing reads its results", err)
+    self.assertRegex(err, '@marks: 1 pass keeps the results')
 
   def test_verify_semantics_of_what_overflows(self):
     """A softmax without the maximum taken off, of numbers whose exponentials are infinite on ordinary samples."""

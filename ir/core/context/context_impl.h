@@ -23,6 +23,7 @@
 #include "ir/core/constants/number_range.h"
 #include "ir/core/context/context.h"
 #include "ir/core/context/op_pool.h"
+#include "ir/core/context/side_table.h"
 #include "ir/core/value.h"
 
 namespace tenon {
@@ -205,24 +206,25 @@ struct ContextImpl {
   // Discardable attributes, shared out so that threads seldom wait for each other.
   struct alignas(64) DiscardableShard {
     std::mutex mutex;
-    absl::flat_hash_map<const Operation*, Attribute> attrs;
+    SideTable<Attribute> attrs;  // by operation
   };
   std::array<DiscardableShard, 64> discardable;
   DiscardableShard& DiscardableOf(const Operation* op) {
     // The uppermost bits: where all hashes of a table end alike, it finds no free place.
     static_assert(std::tuple_size_v<decltype(discardable)> == 64);
-    return discardable[absl::HashOf(op) >> (sizeof(size_t) * 8 - 6)];
+    return discardable[absl::HashOf(SideTable<Attribute>::PageOf(op)) >> (sizeof(size_t) * 8 - 6)];
   }
 
   // Names of values, shared out in the same way.
   struct alignas(64) NameShard {
     std::mutex mutex;
-    absl::flat_hash_map<const ValueImpl*, std::string> names;
+    SideTable<std::string> names;  // by value
   };
   std::array<NameShard, 64> value_names;
   NameShard& NamesOf(const ValueImpl* value) {
     static_assert(std::tuple_size_v<decltype(value_names)> == 64);
-    return value_names[absl::HashOf(value) >> (sizeof(size_t) * 8 - 6)];
+    return value_names[absl::HashOf(SideTable<std::string>::PageOf(value)) >>
+                       (sizeof(size_t) * 8 - 6)];
   }
 
   // Symbols of large tables (symbol_table.h), as they were when `symbol_epoch` was

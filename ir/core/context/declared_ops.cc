@@ -8,6 +8,7 @@
 #include "ir/base/check.h"
 #include "ir/core/context/context_impl.h"
 #include "ir/core/context/definition_checks.h"
+#include "ir/core/operation.h"
 
 namespace tenon {
 namespace {
