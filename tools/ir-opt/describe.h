@@ -12,8 +12,8 @@ namespace tenon::ir_opt {
 
 // Returns what the programs know about one thing: a pass, a pipeline, an operation, a dialect, a
 // kernel, a rule or a family of rules. Things of different kinds with one name stand behind each
-// other. Rules are also those of `rule_files`, and all of them are also those of `extension`, which may
-// be null.
+// other. Rules are also those of `rule_files`, and all of them are also those of `extension`, which
+// may be null.
 //
 // NotFound, with the nearest name, if nothing is named so. Other errors are those of
 // RegisterExtension, ReadRules and CheckRuleNames.

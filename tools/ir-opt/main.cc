@@ -313,8 +313,8 @@ int Main(const std::vector<std::string>& arguments) {
       return kDone;
     }
     case Options::Action::kDescribe: {
-      const absl::StatusOr<std::string> text =
-          DescribeText(options->list_rules, registry, options->rules, options->added.extension.get());
+      const absl::StatusOr<std::string> text = DescribeText(
+          options->list_rules, registry, options->rules, options->added.extension.get());
       if (!text.ok()) return Fail(kBadInput, text.status());
       PrintText(*text);
       return kDone;

@@ -372,7 +372,8 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
       TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.rules.empty(), "load-ops",
                                                 "beside --list-rules without --rules"));
     } else if (options.action == Action::kDescribe) {
-      TENON_RETURN_IF_ERROR(tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops", "load-plugin"}));
+      TENON_RETURN_IF_ERROR(
+          tools::RefuseBeside(options.given, action, {}, {"rules", "load-ops", "load-plugin"}));
     } else {
       TENON_RETURN_IF_ERROR(
           takes_ops ? tools::RefuseBeside(options.given, action, {}, {"load-ops", "load-plugin"})

@@ -98,8 +98,8 @@ struct Options {
 // Reads the command line, and loads what it names as plugins. Every pass and named pipeline is a
 // flag: those of Tenon and of the plugins, which all become a part of `registry`. InvalidArgument,
 // with a message for the user, if the line is wrong. Other errors are those of LoadPlugin. With
-// --run-reproducer and without passes, the result is incomplete: the caller adds the arguments of the
-// file and calls this again.
+// --run-reproducer and without passes, the result is incomplete: the caller adds the arguments of
+// the file and calls this again.
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
                                          PassRegistry& registry);
 
