@@ -300,11 +300,11 @@ class Planner {
   bool impossible_ = false;
   static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
   // How this instance is special; most are not.
-  bool empty_ = false;    // some extents are 0
-  bool sparse_ = false;   // many elements are 0
-  bool spread_ = false;   // elements differ in exponents
-  bool has_nan_ = false;  // some elements are NaN
-  bool masked_ = false;   // some added elements are -inf
+  bool empty_ = false;       // some extents are 0
+  bool sparse_ = false;      // many elements are 0
+  bool spread_ = false;      // elements differ in exponents
+  bool has_nan_ = false;     // some elements are NaN
+  bool masked_ = false;      // some added elements are -inf
   bool open_ranks_ = false;  // operands whose ranks are not known may have more axes than others
   int more_axes_ = 0;        // than conditions on least ranks ask for
   double magnitude_ = 2;

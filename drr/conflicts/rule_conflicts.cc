@@ -180,11 +180,9 @@ class Conflicts {
           const ConditionNode& node = *condition.source;
           const bool is_shape = node.kind == ConditionNode::Kind::kShape;
           const bool is_number =
-              std::any_of(node.shape.begin(), node.shape.end(), [](const DimRef& dim) {
-                return dim->kind == DimNode::Kind::kConstant;
-              });
-          const bool understood =
-              is_shape ? !is_number : node.asks != ConditionNode::Asks::kOther;
+              std::any_of(node.shape.begin(), node.shape.end(),
+                          [](const DimRef& dim) { return dim->kind == DimNode::Kind::kConstant; });
+          const bool understood = is_shape ? !is_number : node.asks != ConditionNode::Asks::kOther;
           return understood &&
                  std::all_of(condition.args.begin(), condition.args.end(),
                              [](const ArgCode& arg) { return arg.edge.node != kNone; });
@@ -411,10 +409,10 @@ class Conflicts {
   const std::vector<const CompiledRule*>& rules_;
   Context& context_;
   Matcher matcher_;
-  std::vector<Numbers> numbers_;  // by rule
-  std::vector<Extents> extents_;  // by rule
-  std::vector<bool> may_follow_;  // by rule: MayFollow
-  std::vector<bool> fires_;       // by rule: Fires
+  std::vector<Numbers> numbers_;    // by rule
+  std::vector<Extents> extents_;    // by rule
+  std::vector<bool> may_follow_;    // by rule: MayFollow
+  std::vector<bool> fires_;         // by rule: Fires
   std::shared_ptr<Labels> labels_;  // of the searches for cycles
   // Rules by an op that they replace and the op that they put in its place.
   std::map<std::pair<OpId, OpId>, std::vector<uint16_t>> by_ends_;

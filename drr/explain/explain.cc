@@ -322,10 +322,9 @@ absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassCo
     std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
     TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules.Get(i));
     TENON_ASSIGN_OR_RETURN(
-        misses,
-        Explainer(*rule, top, {context.target, context.evaluator, false, &guard}, log,
-                  context.fast_math)
-            .Run());
+        misses, Explainer(*rule, top, {context.target, context.evaluator, false, &guard}, log,
+                          context.fast_math)
+                    .Run());
     for (RuleMiss& miss : misses) miss.hits_before = log.hits.size();
   }
   return absl::OkStatus();

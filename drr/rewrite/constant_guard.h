@@ -53,7 +53,7 @@ class ConstantGuard {
   static bool IsHarmlessProduct(const Operation& op, const Operands& operands);
 
   Evaluator* evaluator_;
-  absl::flat_hash_map<const Operation*, bool> varies_;      // constants themselves are left out
+  absl::flat_hash_map<const Operation*, bool> varies_;       // constants themselves are left out
   absl::flat_hash_map<const Operation*, Attribute> values_;  // of those that do not vary
 };
 

@@ -81,8 +81,9 @@ class NumbersTest : public ::testing::Test {
   // A chain of operations, each with the number 2 if it is a power, the last one %r.
   static std::string Chain(const std::vector<std::string>& ops, int length,
                            const std::string& from = "%x") {
-    std::string text = "  %two = core.constant() <{value = dense<2.0> : tensor<f32>}> : () -> "
-                       "tensor<f32>\n";
+    std::string text =
+        "  %two = core.constant() <{value = dense<2.0> : tensor<f32>}> : () -> "
+        "tensor<f32>\n";
     std::string last = from;
     for (int i = 0; i < length; ++i) {
       const std::string& op = ops[static_cast<size_t>(i) % ops.size()];
@@ -126,8 +127,9 @@ TEST_F(NumbersTest, ConstantsFollowFromChainsOfAnyLength) {
   EXPECT_EQ(Apply(Square(), "tensor<4xf32>", Chain(ops, length)), "fires");
   // The same where all of it is constant.
   std::fill(ops.begin(), ops.end() - 1, "ten.neg");
-  const std::string large = "  %c = core.constant() <{value = dense<1.0e+30> : tensor<4xf32>}> : "
-                            "() -> tensor<4xf32>\n";
+  const std::string large =
+      "  %c = core.constant() <{value = dense<1.0e+30> : tensor<4xf32>}> : "
+      "() -> tensor<4xf32>\n";
   EXPECT_THAT(Apply(Square(), "tensor<4xf32>", large + Chain(ops, length, "%c")),
               HasSubstr("is infinite or NaN"));
 }
