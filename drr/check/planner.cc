@@ -25,9 +25,6 @@ Planner::Planner(const PlanFacts& facts, Context& context, std::mt19937_64& rand
   // computed, masks make them.
   has_nan_ = facts.compares && Chance(0.25);
   masked_ = facts.asks_for_masks && Chance(0.3);
-  open_ranks_ = Chance(0.4);
-  static constexpr int kMoreAxes[] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 3};
-  more_axes_ = kMoreAxes[Pick(0, 9)];
 }
 
 // ---- unknowns
@@ -205,6 +202,8 @@ void Planner::HintOneOf(const ConditionCode& condition) {
 
 void Planner::HintLeastRank(uint16_t n, int rank) {
   constexpr int kMost = 5;
+  static constexpr int kMoreAxes[] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 3};
+  if (more_axes_ < 0) more_axes_ = kMoreAxes[Pick(0, 9)];
   rank = std::max(rank, std::min(rank + more_axes_, kMost));
   int& least = least_ranks_.emplace(n, rank).first->second;
   least = std::max(least, rank);
@@ -268,11 +267,11 @@ int Planner::DrawRank(const Edge& root) {
   if (!root_shape_.empty()) return static_cast<int>(root_shape_.size());
   static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5};
   const int rank = kRanks[Pick(0, 11)];
-  if (!open_ranks_) return rank;
+  if (open_ranks_ <= 0) return rank;
   // It has no fewer axes than a part of which they are known.
-  open_ranks_ = false;
+  open_ranks_ = 0;
   const int least = KnownRank(root);
-  open_ranks_ = true;
+  open_ranks_ = 1;
   return std::max(rank, least);
 }
 

@@ -58,6 +58,11 @@ class Planner {
 
   // ---- the graph
   int KnownRank(const Edge& edge);
+  // What is drawn only for rules that it matters for leaves the programs of others alone.
+  bool OpenRanks() {
+    if (open_ranks_ < 0) open_ranks_ = Chance(0.4) ? 1 : 0;
+    return open_ranks_ > 0;
+  }
   // Draws the rank of a root of which none is known.
   int DrawRank(const Edge& root);
   // Visits each node once; `found` has the visited ones.
@@ -300,13 +305,14 @@ class Planner {
   bool impossible_ = false;
   static constexpr int64_t kMaxElements = 1 << 18;  // of one tensor
   // How this instance is special; most are not.
-  bool empty_ = false;       // some extents are 0
-  bool sparse_ = false;      // many elements are 0
-  bool spread_ = false;      // elements differ in exponents
-  bool has_nan_ = false;     // some elements are NaN
-  bool masked_ = false;      // some added elements are -inf
-  bool open_ranks_ = false;  // operands whose ranks are not known may have more axes than others
-  int more_axes_ = 0;        // than conditions on least ranks ask for
+  bool empty_ = false;    // some extents are 0
+  bool sparse_ = false;   // many elements are 0
+  bool spread_ = false;   // elements differ in exponents
+  bool has_nan_ = false;  // some elements are NaN
+  bool masked_ = false;   // some added elements are -inf
+  // Operands whose ranks are not known may have more axes than others; -1: not drawn yet.
+  int8_t open_ranks_ = -1;
+  int more_axes_ = -1;  // than conditions on least ranks ask for; -1: not drawn yet
   double magnitude_ = 2;
 };
 
