@@ -188,16 +188,36 @@ void Planner::HintOneOf(const ConditionCode& condition) {
         continue;
       const Edge edge = Through(condition.args[first].edge);
       if (node->constant) constant_[edge.node] = true;
-      // Of a conjunction with words the shape may ask for more than the least rank.
-      const bool least = node->asks == ConditionNode::Asks::kRankAtLeast && parts.size() == 1;
-      if (node->rank >= 0 && !least) rank_hints_.emplace(edge.node, node->rank);
+      const bool least = node->asks == ConditionNode::Asks::kRankAtLeast;
+      if (least) {
+        // Of a conjunction with words the shape may ask for more than the least rank.
+        if (parts.size() > 1) HintLeastRank(edge.node, node->rank);
+      } else if (node->rank >= 0) {
+        rank_hints_.emplace(edge.node, node->rank);
+      }
       if (node->dtype != DType::kInvalid) dtype_hints_.emplace(edge.node, node->dtype);
     }
   }
 }
 
+void Planner::HintLeastRank(uint16_t n, int rank) {
+  constexpr int kMost = 5;
+  static constexpr int kMoreAxes[] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 3};
+  if (more_axes_ < 0) more_axes_ = kMoreAxes[Pick(0, 9)];
+  rank = std::max(rank, std::min(rank + more_axes_, kMost));
+  int& least = least_ranks_.emplace(n, rank).first->second;
+  least = std::max(least, rank);
+}
+
 bool Planner::ApplyHints() {
   for (size_t v = 0; v < rule_.dim_names.size(); ++v) dim_unknowns_.push_back(Fresh());
+  // Shapes of any number of axes have as many as they are asked for elsewhere.
+  for (const ConditionCode& condition : rule_.conditions) {
+    if (condition.source->asks != ConditionNode::Asks::kRankAtLeast || condition.args.empty() ||
+        condition.args[0].edge.node == kNone || condition.source->rank < 0)
+      continue;
+    HintLeastRank(Through(condition.args[0].edge).node, condition.source->rank);
+  }
   for (const ConditionCode& condition : rule_.conditions) {
     if (condition.source->asks == ConditionNode::Asks::kEither) HintOneOf(condition);
     if (condition.args.empty() || condition.args[0].edge.node == kNone) continue;
@@ -219,21 +239,40 @@ bool Planner::ApplyHints() {
       for (uint16_t code : condition.shape) shape.push_back(DimUnknown(code));
       if (condition.source->rest >= 0) {
         const auto known = shapes_.find(edge.node);
-        const size_t rank = known != shapes_.end() ? known->second.size()
-                                                   : shape.size() + static_cast<size_t>(Pick(0, 2));
+        const auto least = least_ranks_.find(edge.node);
+        size_t rank = shape.size() + static_cast<size_t>(Pick(0, 2));
+        if (least != least_ranks_.end())
+          rank = std::max(shape.size(), static_cast<size_t>(least->second));
+        if (known != shapes_.end()) rank = known->second.size();
         if (rank < shape.size()) return false;
         const Shape rest = FreshShape(static_cast<int>(rank - shape.size()));
         shape.insert(shape.begin() + condition.source->rest, rest.begin(), rest.end());
       }
       auto [it, inserted] = shapes_.emplace(edge.node, shape);
       if (!inserted && !UnifyAll(it->second, shape)) return false;
+    } else if (condition.source->asks == ConditionNode::Asks::kRankAtLeast) {
+      continue;  // see below: what is known exactly counts
     } else if (condition.source->rank >= 0) {
       rank_hints_[edge.node] = condition.source->rank;
     } else if (condition.source->dtype != DType::kInvalid) {
       dtype_hints_[edge.node] = condition.source->dtype;
     }
   }
+  for (const auto& [n, rank] : least_ranks_)
+    if (shapes_.count(n) == 0) rank_hints_.emplace(n, rank);
   return true;
+}
+
+int Planner::DrawRank(const Edge& root) {
+  if (!root_shape_.empty()) return static_cast<int>(root_shape_.size());
+  static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5};
+  const int rank = kRanks[Pick(0, 11)];
+  if (open_ranks_ <= 0) return rank;
+  // It has no fewer axes than a part of which they are known.
+  open_ranks_ = 0;
+  const int least = KnownRank(root);
+  open_ranks_ = 1;
+  return std::max(rank, least);
 }
 
 bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan,
@@ -243,9 +282,7 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
   for (const Edge& root : rule_.roots) {
     if (!fits) break;
     int rank = KnownRank(root);
-    static constexpr int kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5};
-    if (rank < 0)
-      rank = root_shape_.empty() ? kRanks[Pick(0, 11)] : static_cast<int>(root_shape_.size());
+    if (rank < 0) rank = DrawRank(root);
     Shape shape = FreshShape(rank);
     if (root_shape_.empty()) root_shape_ = shape;
     fits = Demand(root, shape);

@@ -58,6 +58,13 @@ class Planner {
 
   // ---- the graph
   int KnownRank(const Edge& edge);
+  // What is drawn only for rules that it matters for leaves the programs of others alone.
+  bool OpenRanks() {
+    if (open_ranks_ < 0) open_ranks_ = Chance(0.4) ? 1 : 0;
+    return open_ranks_ > 0;
+  }
+  // Draws the rank of a root of which none is known.
+  int DrawRank(const Edge& root);
   // Visits each node once; `found` has the visited ones.
   using Ranks = absl::InlinedVector<std::pair<uint16_t, int>, 16>;
   int KnownRank(const Edge& edge, Ranks& found);
@@ -246,6 +253,8 @@ class Planner {
 
   void ChooseAlternatives(uint16_t forced_node, int forced_alternative);
   bool ApplyHints();
+  // A value of at least `rank` axes gets some more in many programs.
+  void HintLeastRank(uint16_t n, int rank);
   // The same for `shape(x) == {1..., N}`, which comes behind them.
   bool ApplyOnes();
   // Gives attribute variables the literals that the chosen alternatives bind them to.
@@ -272,7 +281,7 @@ class Planner {
     Unknown whole;  // the extent that is split
   };
   std::pmr::map<uint16_t, Split> splits_{&memory_};  // by node
-  std::pmr::map<uint16_t, int> rank_hints_{&memory_};
+  std::pmr::map<uint16_t, int> rank_hints_{&memory_}, least_ranks_{&memory_};
   std::vector<std::vector<uint16_t>> alike_;  // variables that are to have one shape
   std::pmr::map<uint16_t, DType> dtype_hints_{&memory_};
   struct GivenNumbers {
@@ -301,6 +310,9 @@ class Planner {
   bool spread_ = false;   // elements differ in exponents
   bool has_nan_ = false;  // some elements are NaN
   bool masked_ = false;   // some added elements are -inf
+  // Operands whose ranks are not known may have more axes than others; -1: not drawn yet.
+  int8_t open_ranks_ = -1;
+  int more_axes_ = -1;  // than conditions on least ranks ask for; -1: not drawn yet
   double magnitude_ = 2;
 };
 

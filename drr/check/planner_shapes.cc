@@ -139,7 +139,7 @@ int Planner::FindRank(const Edge& edge, Ranks& found) {
     int& most = kind == ValNode::Kind::kOp ? of_ops : of_variables;
     most = std::max(most, rank);
   }
-  if (of_ops >= 0) return std::max(of_ops, of_variables);
+  if (of_ops >= 0 && !(open && OpenRanks())) return std::max(of_ops, of_variables);
   return open ? -1 : of_variables;
 }
 

@@ -32,6 +32,12 @@ class RuleList {
 
   // Adds to `ops`, which begins empty, that a program has the operation `op`.
   void Note(OpId op, NeededOps& ops) const;
+  // What a program has that has all operations which some rule needs.
+  NeededOps AllNeeded() const {
+    NeededOps all;
+    for (const auto& [op, number] : numbers_) Note(op, all);
+    return all;
+  }
   // False if the program lacks an operation without which the rule matches nothing.
   bool MayMatch(uint16_t rule, const NeededOps& ops) const {
     const NeededOps& needed = needed_[rule];

@@ -109,6 +109,7 @@ class Conflicts {
     for (const CompiledRule* rule : rules_) {
       numbers_.push_back(NumbersOf(*rule));
       may_follow_.push_back(MayFollow(*rule));
+      extents_.push_back(ExtentsOf(*rule));
       const std::optional<OpId> made = MadeRoot(*rule);
       if (!made) continue;
       for (const OpId op : rule->anchors) by_ends_[{op, *made}].push_back(NumberOf(*rule));
@@ -116,7 +117,9 @@ class Conflicts {
     for (uint16_t i = 0; i < rules_.size(); ++i) {
       const std::vector<uint16_t> rivals = Rivals(i);
       for (const uint16_t j : rivals) {
-        TENON_RETURN_IF_ERROR(FindShadow(*rules_[j], *rules_[i]));
+        if (std::includes(extents_[i].all.begin(), extents_[i].all.end(),
+                          extents_[j].needed.begin(), extents_[j].needed.end()))
+          TENON_RETURN_IF_ERROR(FindShadow(*rules_[j], *rules_[i]));
         TENON_RETURN_IF_ERROR(FindUndone(*rules_[j], *rules_[i]));
       }
       TENON_RETURN_IF_ERROR(FindSharedShadow(rivals, *rules_[i]));
@@ -148,14 +151,38 @@ class Conflicts {
     return numbers;
   }
 
+  // The extents of which the conditions of a rule speak, and those that it asks for, by axis. That
+  // an extent is a number follows from nothing else.
+  struct Extents {
+    std::set<std::pair<int64_t, int64_t>> all, needed;
+  };
+  static void AddExtents(const ConditionNode& condition, Extents& extents) {
+    if (condition.asks == ConditionNode::Asks::kDim)
+      extents.all.emplace(condition.axis, condition.number);
+    for (const auto& part : condition.parts)
+      for (const auto& node : part) AddExtents(*node, extents);
+  }
+  static Extents ExtentsOf(const CompiledRule& rule) {
+    Extents extents;
+    for (const ConditionCode& condition : rule.conditions) {
+      AddExtents(*condition.source, extents);
+      if (condition.source->asks == ConditionNode::Asks::kDim)
+        extents.needed.emplace(condition.source->axis, condition.source->number);
+    }
+    return extents;
+  }
+
   // False if some condition follows from no other: Subsumption understands those of values that
   // ask one of its questions. Such a rule need not be compared with others.
   static bool MayFollow(const CompiledRule& rule) {
     return std::all_of(
         rule.conditions.begin(), rule.conditions.end(), [](const ConditionCode& condition) {
           const ConditionNode& node = *condition.source;
-          const bool understood =
-              node.kind == ConditionNode::Kind::kShape || node.asks != ConditionNode::Asks::kOther;
+          const bool is_shape = node.kind == ConditionNode::Kind::kShape;
+          const bool is_number =
+              std::any_of(node.shape.begin(), node.shape.end(),
+                          [](const DimRef& dim) { return dim->kind == DimNode::Kind::kConstant; });
+          const bool understood = is_shape ? !is_number : node.asks != ConditionNode::Asks::kOther;
           return understood &&
                  std::all_of(condition.args.begin(), condition.args.end(),
                              [](const ArgCode& arg) { return arg.edge.node != kNone; });
@@ -346,6 +373,7 @@ class Conflicts {
     if (rule.rule->requires_kernel()) return absl::OkStatus();
     DriverOptions options;
     options.emit = false;
+    options.labels = &labels_;
     for (Programs programs(rule, context_, kSearched); !programs.done();) {
       const std::optional<Instance> instance = programs.Next();
       if (!instance || !FiresAt(rule, *instance)) continue;
@@ -381,9 +409,11 @@ class Conflicts {
   const std::vector<const CompiledRule*>& rules_;
   Context& context_;
   Matcher matcher_;
-  std::vector<Numbers> numbers_;  // by rule
-  std::vector<bool> may_follow_;  // by rule: MayFollow
-  std::vector<bool> fires_;       // by rule: Fires
+  std::vector<Numbers> numbers_;    // by rule
+  std::vector<Extents> extents_;    // by rule
+  std::vector<bool> may_follow_;    // by rule: MayFollow
+  std::vector<bool> fires_;         // by rule: Fires
+  std::shared_ptr<Labels> labels_;  // of the searches for cycles
   // Rules by an op that they replace and the op that they put in its place.
   std::map<std::pair<OpId, OpId>, std::vector<uint16_t>> by_ends_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drr/match/matcher.h"
+#include "drr/rewrite/constant_guard.h"
 #include "drr/rewrite/driver.h"
 #include "drr/rewrite/rewriter.h"
 #include "fmt/format.h"
@@ -311,6 +312,7 @@ class Explainer {
 absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassContext& context,
                         RuleLog& log) {
   const std::vector<Rule>& list = rules.list().rules();
+  ConstantGuard guard(context.evaluator);
   for (uint16_t i = 0, end = static_cast<uint16_t>(list.size()); i < end; ++i) {
     const std::string& name = list[i].name();
     if (std::find(log.tried.begin(), log.tried.end(), name) == log.tried.end())
@@ -320,8 +322,9 @@ absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassCo
     std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
     TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules.Get(i));
     TENON_ASSIGN_OR_RETURN(
-        misses,
-        Explainer(*rule, top, {context.target, context.evaluator}, log, context.fast_math).Run());
+        misses, Explainer(*rule, top, {context.target, context.evaluator, false, &guard}, log,
+                          context.fast_math)
+                    .Run());
     for (RuleMiss& miss : misses) miss.hits_before = log.hits.size();
   }
   return absl::OkStatus();

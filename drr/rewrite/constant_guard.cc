@@ -139,11 +139,68 @@ std::string Says(const Operation& op, const char* what) {
   return fmt::format("the constant that {} would compute is {}", op.name(), what);
 }
 
+bool MayFollowFromConstants(const Operation& op) {
+  return op.num_results() == 1 && op.num_operands() > 0 && EffectsOf(op).pure() &&
+         op.num_regions() == 0;
+}
+
+bool IsConstant(const Operation& op) { return op.Has(Trait::kConstantLike); }
+
+// Finishes `op` behind the operations that `next` names, which gives an operation that must be
+// finished before its argument, or null. Chains may be longer than the stack is deep.
+template <typename Next, typename Finish>
+void FinishInOrder(const Operation& op, const Next& next, const Finish& finish) {
+  std::vector<const Operation*> waiting = {&op};
+  while (!waiting.empty()) {
+    const Operation* last = waiting.back();
+    if (const Operation* before = next(*last)) {
+      waiting.push_back(before);
+      continue;
+    }
+    finish(*last);
+    waiting.pop_back();
+  }
+}
+
 }  // namespace
+
+bool ConstantGuard::Varies(Value value) {
+  const Operation* op = value ? value.defining_op() : nullptr;
+  return op == nullptr || (!IsConstant(*op) && Varies(*op));
+}
+
+bool ConstantGuard::Varies(const Operation& op) {
+  const auto known = varies_.find(&op);
+  if (known != varies_.end()) return known->second;
+  // Where one operand varies the other ones do not matter.
+  const auto varies_surely = [&](Value value) {
+    const Operation* from = value ? value.defining_op() : nullptr;
+    if (from == nullptr) return true;
+    const auto found = varies_.find(from);
+    return found != varies_.end() && found->second;
+  };
+  const auto surely = [&](const Operation& of) {
+    if (!MayFollowFromConstants(of)) return true;
+    for (unsigned i = 0; i < of.num_operands(); ++i)
+      if (varies_surely(of.operand(i))) return true;
+    return false;
+  };
+  const auto next = [&](const Operation& of) -> const Operation* {
+    if (surely(of)) return nullptr;
+    for (unsigned i = 0; i < of.num_operands(); ++i) {
+      const Operation* from = of.operand(i).defining_op();
+      if (!IsConstant(*from) && !varies_.contains(from)) return from;
+    }
+    return nullptr;
+  };
+  FinishInOrder(op, next, [&](const Operation& of) { varies_[&of] = surely(of); });
+  return varies_.at(&op);
+}
 
 bool ConstantGuard::OperandsOf(const Operation& op, Operands& operands) {
   for (unsigned i = 0; i < op.num_operands(); ++i) {
-    operands.push_back(ValueOf(op.operand(i)));
+    const Operation* from = op.operand(i).defining_op();
+    operands.push_back(IsConstant(*from) ? ConstantElementsOf(from) : ValueOf(*from));
     if (!operands.back()) return false;
   }
   return true;
@@ -154,24 +211,56 @@ Attribute ConstantGuard::Compute(const Operation& op, const Operands& operands) 
   return made.ok() && made->size() == 1 ? (*made)[0] : Attribute();
 }
 
-Attribute ConstantGuard::ValueOf(Value value) {
-  const Operation* op = value.defining_op();
-  if (op == nullptr) return Attribute();
-  if (op->Has(Trait::kConstantLike)) return ConstantElementsOf(op);
-  for (const Known& known : known_)
-    if (known.op == op) return known.value;
-  Operands operands;
-  Attribute result;
-  if (op->num_results() == 1 && op->num_operands() > 0 && EffectsOf(*op).pure() &&
-      op->num_regions() == 0 && OperandsOf(*op, operands)) {
-    result = Compute(*op, operands);
-    // Of one number that is repeated an unknown number of times it is enough to know it once.
-    if (!result && (op->name() == "ten.expand" || op->name() == "ten.reshape") &&
-        operands[0].is_splat())
-      result = OneOf(operands[0]);
-  }
-  known_.push_back({op, result});
-  return result;
+Attribute ConstantGuard::ValueOf(const Operation& op) {
+  const auto known = values_.find(&op);
+  if (known != values_.end()) return known->second;
+  const auto next = [&](const Operation& of) -> const Operation* {
+    for (unsigned i = 0; i < of.num_operands(); ++i) {
+      const Operation* from = of.operand(i).defining_op();
+      if (!IsConstant(*from) && !values_.contains(from)) return from;
+    }
+    return nullptr;
+  };
+  FinishInOrder(op, next, [&](const Operation& of) {
+    Operands operands;
+    Attribute result;
+    if (OperandsOf(of, operands)) {
+      result = Compute(of, operands);
+      // Of one number that is repeated an unknown number of times it is enough to know it once.
+      if (!result && (of.name() == "ten.expand" || of.name() == "ten.reshape") &&
+          operands[0].is_splat())
+        result = OneOf(operands[0]);
+    }
+    values_[&of] = result;
+  });
+  return values_.at(&op);
+}
+
+void ConstantGuard::Forget() {
+  varies_.clear();
+  values_.clear();
+}
+
+void ConstantGuard::Erasing(const Operation* op) {
+  if (op->num_regions() > 0) return Forget();
+  varies_.erase(op);
+  values_.erase(op);
+}
+
+// What varies hardly ever becomes a constant, as x * 0 does, and then everything behind it may.
+void ConstantGuard::Replaced(Value was, Value now) {
+  const auto known = varies_.find(was ? was.defining_op() : nullptr);
+  if (known == varies_.end()) return;
+  const bool varied = known->second;
+  if (Varies(now) != varied) Forget();
+}
+
+void ConstantGuard::Modified(const Operation* op) {
+  const auto known = varies_.find(op);
+  if (known == varies_.end()) return;
+  const bool varied = known->second;
+  varies_.erase(known);
+  if (!varied || !Varies(*op)) Forget();
 }
 
 // A value with as many zeros as the result has if no number is lost; null if the op makes zeros of
@@ -195,13 +284,13 @@ bool ConstantGuard::IsHarmlessProduct(const Operation& op, const Operands& opera
 }
 
 std::string ConstantGuard::Check(const Operation& op) {
-  if (evaluator_ == nullptr || !DoesArithmetic(op)) return "";
+  if (evaluator_ == nullptr || !DoesArithmetic(op) || Varies(op)) return "";
   Operands operands;
   if (!OperandsOf(op, operands)) return "";
   if (IsHarmlessProduct(op, operands)) return "";
   const Attribute result = Compute(op, operands);
   if (!result) return "";
-  known_.push_back({&op, result});
+  values_[&op] = result;
   if (const char* why = WhyNotMadeOfSuch(op, operands, result)) return Says(op, why);
   if (!RangeOf(result).has_zero) return "";
   const Attribute expected = WithExpectedZeros(op, operands);

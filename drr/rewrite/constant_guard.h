@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/operation.h"
@@ -18,6 +19,9 @@ namespace tenon::drr {
 // NaN while the elements it is made of are finite. The same holds if it is subnormal while they are
 // zero or normal, and if a product or quotient underflows to zero. Without an evaluator only the
 // numbers of Splat are checked.
+//
+// One guard serves many applications: what follows from constants is worked out once. So its owner
+// tells it of every change of the program.
 class ConstantGuard {
  public:
   // `evaluator` may be null.
@@ -27,23 +31,30 @@ class ConstantGuard {
   // nothing is.
   std::string Check(const Operation& op);
 
+  // `op` is about to be erased, with what is inside it.
+  void Erasing(const Operation* op);
+  // Users of `was` are about to read `now`.
+  void Replaced(Value was, Value now);
+  // `op` has got other operands or attributes.
+  void Modified(const Operation* op);
+
  private:
-  struct Known {
-    const Operation* op;
-    Attribute value;
-  };
   using Operands = absl::InlinedVector<Attribute, 4>;
 
-  // The elements of a value that follows from constants alone. Null for other values, and if no
-  // kernel computes them.
-  Attribute ValueOf(Value value);
+  // True if no kernel computes `op`, or if it does not follow from constants alone.
+  bool Varies(const Operation& op);
+  bool Varies(Value value);
+  // The elements that `op`, which does not vary, has. Null if no kernel computes them.
+  Attribute ValueOf(const Operation& op);
   bool OperandsOf(const Operation& op, Operands& operands);
+  void Forget();
   Attribute Compute(const Operation& op, const Operands& operands);
   Attribute WithExpectedZeros(const Operation& op, const Operands& operands);
   static bool IsHarmlessProduct(const Operation& op, const Operands& operands);
 
   Evaluator* evaluator_;
-  std::vector<Known> known_;
+  absl::flat_hash_map<const Operation*, bool> varies_;       // constants themselves are left out
+  absl::flat_hash_map<const Operation*, Attribute> values_;  // of those that do not vary
 };
 
 // Returns "infinite or NaN" or "subnormal" if `result`, which `op` computes of constants, has such

@@ -171,13 +171,17 @@ Driver::Candidates Driver::CandidatesAt(Operation* op) {
   const Automaton* automaton = AutomatonAt(op->info());
   if (automaton == nullptr) return {};
   const auto ask_labels = [&] {
-    if (labels_ == nullptr) labels_ = std::make_unique<Labels>(rules_.PatternsFor(ops_));
+    if (labels_ == nullptr) labels_ = std::make_shared<Labels>(rules_.PatternsFor(ops_));
     return labels_->Find(op);
   };
   std::optional<std::span<const uint16_t>> labeled;
   const bool many = searches_ >= options_.searches_before_labels;
   if (many) labeled = ask_labels();
   if (labeled && labeled->empty()) return {};
+  // Where they leave few of very many rules, asking for each of those would take longer.
+  constexpr size_t kManyForEach = 64;
+  if (labeled && labeled->size() * kManyForEach <= rules_.list().RulesAt(op->id()).size())
+    return {labeled->begin(), labeled->end()};
   const std::span<const uint16_t> found = automaton->Find(op, scratch_);
   if (!many) {
     searches_ += 1 + static_cast<int64_t>(found.size());
@@ -199,7 +203,7 @@ absl::StatusOr<bool> Driver::Fire(const CompiledRule& rule, Operation* op) {
   constexpr bool kMeasured = true;
 #endif
   const std::string& name = rule.rule->name();
-  const RewriteQueries queries = {context_.target, context_.evaluator, kMeasured};
+  const RewriteQueries queries = {context_.target, context_.evaluator, kMeasured, &guard_};
   if (HasSteps() && !WhyRefused(matcher_, queries).empty()) return false;
   RuleHit hit;
   if (context_.rule_log != nullptr) hit = {name, MatchedNodes(), {}};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,8 @@
 #include "pass/rewrite_pattern.h"
 
 namespace tenon::drr {
+
+class Labels;
 
 // How ApplyRules works.
 struct DriverOptions {
@@ -28,6 +31,9 @@ struct DriverOptions {
   // After so many searches, at operations and for a rule, values are labeled (labels.h). Labels pay
   // off in large programs only. The number has no influence on the result.
   int64_t searches_before_labels = 256;
+  // For calls with the same rules and Context that follow each other: what one learns about rules
+  // (labels.h) saves the next one time. Null: each learns for itself.
+  std::shared_ptr<Labels>* labels = nullptr;
 };
 
 // What ApplyRules did.

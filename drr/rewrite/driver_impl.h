@@ -16,6 +16,7 @@
 #include "drr/automaton/automaton.h"
 #include "drr/automaton/labels.h"
 #include "drr/match/matcher.h"
+#include "drr/rewrite/constant_guard.h"
 #include "drr/rewrite/driver.h"
 #include "drr/rewrite/rewriter.h"
 #include "drr/rewrite/worklist.h"
@@ -33,11 +34,13 @@ class Driver : public RewriteListener {
         top_(top),
         context_(context),
         options_(options),
+        guard_(context.evaluator),
         matcher_(top->context()),
         other_matcher_(top->context()) {
     matcher_.set_fast_math(context.fast_math);
     other_matcher_.set_fast_math(context.fast_math);
     scratch_.present = 0;
+    if (options.labels != nullptr) UseLabels(*options.labels);
     if (context.disabled_rules.empty()) return;
     for (const Rule& rule : rules.list().rules())
       disabled_.push_back(context.disabled_rules.contains(rule.name()));
@@ -58,6 +61,7 @@ class Driver : public RewriteListener {
     BeginPatternStep();
     Changed();
     worklist_.Remove(op);
+    guard_.Erasing(op);
     erased_.insert(op);
     if (context_.observer != nullptr) context_.observer->Erasing(op);
     // Fewer uses may open a match at the operands, or leave them dead.
@@ -66,12 +70,14 @@ class Driver : public RewriteListener {
   void Replaced(Value was, Value now) override {
     BeginPatternStep();
     Changed();
+    guard_.Replaced(was, now);
     if (context_.observer != nullptr) context_.observer->Replaced(was, now);
     for (OpOperand& use : was.uses()) worklist_.Push(use.owner());
   }
   void Modified(Operation* op) override {
     BeginPatternStep();
     Changed();
+    guard_.Modified(op);
     worklist_.Push(op);
     for (OpOperand& operand : op->operands()) PushDefinition(operand.get());
     for (unsigned i = 0; i < op->num_results(); ++i) {
@@ -113,6 +119,14 @@ class Driver : public RewriteListener {
     const NeededOps before = ops_;
     rules_.list().Note(op->id(), ops_);
     if (ops_ != before) labels_.reset();  // more rules may match
+  }
+  // Later programs may have other operations.
+  void UseLabels(std::shared_ptr<Labels>& labels) {
+    ops_ = rules_.list().AllNeeded();
+    if (labels == nullptr) labels = std::make_shared<Labels>(rules_.PatternsFor(ops_));
+    labels_ = labels;
+    labels_->Forget();
+    searches_ = options_.searches_before_labels;
   }
   void Changed() {
     if (labels_ != nullptr) labels_->Forget();
@@ -157,11 +171,12 @@ class Driver : public RewriteListener {
   Operation* top_;
   PassContext& context_;
   const DriverOptions& options_;
+  ConstantGuard guard_;
   Matcher matcher_;
   Matcher other_matcher_;  // of FindBetter and FindLonger
   std::array<std::pair<const OpInfo*, const Automaton*>, 64> recent_automata_{};  // by root
   Automaton::Scratch scratch_;
-  std::unique_ptr<Labels> labels_;  // null: not made yet
+  std::shared_ptr<Labels> labels_;  // null: not made yet
   int64_t searches_ = 0;            // for rules, without labels: at operations and of each rule
   Worklist worklist_;
   NeededOps ops_;                          // of the rules' needs: what was there at some time

@@ -67,7 +67,8 @@ class Application {
         rule_(match.rule()),
         target_(queries.target),
         measure_(queries.measure),
-        guard_(queries.evaluator),
+        own_guard_(queries.evaluator),
+        guard_(queries.guard != nullptr ? *queries.guard : own_guard_),
         listener_(listener),
         placement_(match) {}
 
@@ -82,7 +83,10 @@ class Application {
     if (reason.empty() && commit) {
       return {false, false, "", Commit()};
     }
-    for (size_t i = made_.size(); i-- > 0;) made_[i]->Erase();
+    for (size_t i = made_.size(); i-- > 0;) {
+      guard_.Erasing(made_[i]);
+      made_[i]->Erase();
+    }
     return {for_shapes_, for_operands_, reason, ""};
   }
 
@@ -114,7 +118,8 @@ class Application {
   const CompiledRule& rule_;
   const TargetQuery* target_;
   const bool measure_;
-  ConstantGuard guard_;
+  ConstantGuard own_guard_;
+  ConstantGuard& guard_;
   RewriteListener& listener_;
   Placement placement_;
   Location location_;

@@ -14,11 +14,15 @@ namespace tenon::drr {
 // Is told of every change of the IR. Driver keeps its worklist up to date with it.
 using RewriteListener = IrListener;
 
-// Services for an application; either may be null.
+class ConstantGuard;
+
+// Services for an application; each may be null.
 struct RewriteQueries {
   const TargetQuery* target = nullptr;  // for rules that require kernels
   Evaluator* evaluator = nullptr;  // computes constants for the constant guard (constant_guard.h)
   bool measure = false;            // whether Apply measures what the rule lowers
+  // Remembers between applications; its owner tells it of changes. Null: one for this alone.
+  ConstantGuard* guard = nullptr;
 };
 
 // The reason why a match was not applied; empty() if it was.

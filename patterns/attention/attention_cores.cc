@@ -48,11 +48,11 @@ Rule AttentionOfReplacedScores(const char* name, Replaces replaces, bool inverte
   const bool sums = replaces == Replaces::kSums;
   AttentionVals x;
   Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
-  Attr<float> scale("scale"), low("mask_value");
+  Attr<float> low("mask_value");
   Dim B("B"), H("H"), G("G"), S("S"), T("T");
   Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
-  Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
-  Val kept = sums ? Add(scores, x.bias) : scores;
+  MaskedScores s(product, x);
+  Val kept = sums ? Add(s.scores, x.bias) : s.scores;
   Val chosen =
       inverted ? ten::Where(x.mask, Splat(low), kept) : ten::Where(x.mask, kept, Splat(low));
   Val masked = (sums ? chosen : AnyOf(Add(chosen, x.bias), chosen)).As("masked scores");
@@ -68,7 +68,7 @@ Rule AttentionOfReplacedScores(const char* name, Replaces replaces, bool inverte
       .Replace(fused::Attention(x.q, x.k, x.v, inverted ? Val(Not(x.mask)) : x.mask, x.bias, {},
                                 {.num_heads = H,
                                  .kv_num_heads = G,
-                                 .scale = scale,
+                                 .scale = s.scale,
                                  .q_layout = "bhsd",
                                  .k_layout = KeyLayout(tk),
                                  .v_layout = "bhsd",
@@ -76,7 +76,8 @@ Rule AttentionOfReplacedScores(const char* name, Replaces replaces, bool inverte
                                  .mask_value = low,
                                  .mask_replaces = true,
                                  .mask_last = sums,
-                                 .zero_nan_rows = guard}))
+                                 .zero_nan_rows = guard,
+                                 .softcap = s.softcap}))
       .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }

@@ -53,9 +53,9 @@ Condition AreModerateScales(const Val& factors) {
                                                     IsModerateNumber(LargestSize(factors)));
 }
 
-// x * factors, or x / factors, is finite wherever x is.
-Condition FactorsLeaveFinite(const Val& x, const Val& factors, bool divides) {
-  const Term most = divides ? 1.0 / SmallestSize(factors) : LargestSize(factors);
+// x * factors * number, or x / factors * number, is finite wherever x is.
+Condition FactorsLeaveFinite(const Val& x, const Val& factors, bool divides, const Term& number) {
+  const Term most = (divides ? 1.0 / SmallestSize(factors) : LargestSize(factors)) * AbsOf(number);
   return If(
       "queries times the factors are finite",
       Or(Compare(most, "<=", 1), Compare(Magnitude(x) * most, "<=", LargestFiniteOf(DTypeOf(x)))));
@@ -63,22 +63,32 @@ Condition FactorsLeaveFinite(const Val& x, const Val& factors, bool divides) {
 
 // Temperatures that heads learn differ, so that no single number scales the scores. Not in f16,
 // where queries times a temperature leave the range of the type too soon.
-Rule ScaleOfRows(const char* name, bool divides, const char* file = __builtin_FILE(),
+Rule ScaleOfRows(const char* name, bool divides, bool numbered, const char* file = __builtin_FILE(),
                  int line = __builtin_LINE()) {
   Val q("q"), k("k"), c = Const("c");
   Attr<bool> tk("transpose_b");
+  Attr<float> number("number"), multiplier("multiplier"), divisor("divisor");
   Val product = Matmul(q, k, {.transpose_a = false, .transpose_b = tk}).As("product");
+  Val scaled = numbered ? AnyOf(Mul(product, Splat(multiplier)).Let(number, Real(multiplier)),
+                                Div(product, Splat(divisor)).Let(number, 1.0 / divisor))
+                        : product;
+  Val made = numbered  ? Mul(q, divides ? Div(Splat(number), c) : Mul(c, Splat(number)))
+              : divides ? Div(q, c)
+                       : Mul(q, c);
+  Condition fits = AreFactorsOfRows(c, q);
+  if (numbered) fits = fits && IsModerateScale("the number is a moderate one", number);
   return Rule(name, file, line)
-      .Summary(divides ? "q k^T / c = (q / c) k^T for a number c of each head or row"
-                       : "q k^T * c = (q * c) k^T for a number c of each head or row")
-      .Match(divides ? Div(product, c) : Mul(product, c))
+      .Summary(numbered  ? divides ? "… behind a quotient by a number, or a product with one"
+                                   : "… behind a product with a number, or a quotient by one"
+               : divides ? "q k^T / c = (q / c) k^T for a number c of each head or row"
+                         : "q k^T * c = (q * c) k^T for a number c of each head or row")
+      .Match(divides ? Div(scaled, c) : Mul(scaled, c))
       .Where(IsFloat(product) && !DTypeIs(product, DType::kF16) && !IsConstant(k) &&
              RankAtLeast(product, 3) && RankAtLeast(k, 2))
-      .Where(AreFactorsOfRows(c, q))
+      .Where(fits)
       .Where(OnConstants(If("the factors differ", !IsUniform(c)) && AreModerateScales(c)))
-      .MayOverflow(FactorsLeaveFinite(q, c, divides))
-      .Replace(
-          Matmul(divides ? Div(q, c) : Mul(q, c), k, {.transpose_a = false, .transpose_b = tk}))
+      .MayOverflow(FactorsLeaveFinite(q, c, divides, numbered ? Term(number) : Term(1.0)))
+      .Replace(Matmul(made, k, {.transpose_a = false, .transpose_b = tk}))
       .Lowers(OpsBefore({"ten.matmul"}, {"ten.mul", "ten.div"}));
 }
 
@@ -252,8 +262,10 @@ Rule ClampedScores() {
 }  // namespace
 
 RuleSet ScoresRules() {
-  RuleSet rules = {NumberOfNumber(), ScaleOfRows("scores-scale-of-rows", false),
-                   ScaleOfRows("scores-quotient-of-rows", true)};
+  RuleSet rules = {NumberOfNumber(), ScaleOfRows("scores-scale-of-rows", false, false),
+                   ScaleOfRows("scores-quotient-of-rows", true, false),
+                   ScaleOfRows("scores-scale-of-rows-and-number", false, true),
+                   ScaleOfRows("scores-quotient-of-rows-and-number", true, true)};
   for (Rule& rule : ScoreTransposeRules()) rules.push_back(std::move(rule));
   for (Rule& rule : RuleSet{
            ScaleOfSum("scores-scale-of-sum", false), ScaleOfSum("scores-quotient-of-sum", true),

@@ -21,7 +21,8 @@ Rule SoftmaxOverQueries(const char* name, int rank, const char* file = __builtin
                            "transpose"
                          : "… of three axes")
       .Match(Softmax(s.sum, {.axis = -2}))
-      .Where(IsScaledModerately(s) && Rank(s.product, rank))
+      // A bias of more axes than the product would leave the transpose too few.
+      .Where(IsScaledModerately(s) && Rank(s.product, rank) && Rank(s.sum, rank))
       .Replace(Transpose(Softmax(Transpose(s.sum, swap), {.axis = -1}), swap))
       .Lowers(OpsOf({MeasuredOp("nn.softmax").With("axis", -2)}));
 }
@@ -49,7 +50,7 @@ Rule TransposedSum() {
       .Summary("the transpose of a sum of scores and a mask is a sum of transposes")
       .Match(Transpose(Add(s.sum, m), {.perm = perm}))
       .Where(IsScaledModerately(s) && RankAtLeast(s.product, 3) &&
-             If("the mask has as many axes as the scores", RankOf(s.product) == RankOf(m)) &&
+             If("the mask has as many axes as the scores", RankOf(s.sum) == RankOf(m)) &&
              SwapsLastTwo(perm))
       .Replace(Add(Transpose(s.sum, {.perm = perm}), Transpose(m, {.perm = perm})))
       .Lowers(OpsBefore({"ten.add"}, {"ten.transpose"}));

@@ -237,24 +237,57 @@ class Ranges {
     return {BoundTimes(size.low, size.low), BoundTimes(size.high, size.high)};
   }
 
-  // sqrt(n), if `root` is the root of the mean of the n squares of x and a number that is not
-  // negative: a norm in its parts. Else infinity.
-  double NormBound(Value x, Value root) {
-    const Operation* sqrt = root.defining_op();
-    if (sqrt == nullptr || sqrt->name() != "ten.sqrt") return kInfinity;
-    const Operation* sum = sqrt->operand(0).defining_op();
+  // The most that an element of x is in size after a division by `divisor`, which is a length of x
+  // or no less. Else infinity.
+  double NormBound(Value x, Value divisor, int most_steps = 6) {
+    const Operation* op = divisor.defining_op();
+    if (op == nullptr || most_steps == 0) return kInfinity;
+    const std::string_view name = op->name();
+    const auto of_part = [&](unsigned i) { return NormBound(x, op->operand(i), most_steps - 1); };
+    if (name == "ten.sqrt") return RootBound(x, *op);
+    if (name == "ten.reduce_l2")
+      return op->operand(0) == x && KeepsAxes(*op) ? kUnitBound : kInfinity;
+    if (name == "ten.expand" || name == "ten.dynamic_expand") return of_part(0);
+    if (name == "ten.clip") {
+      const Attribute max = op->attr("max");
+      return !max || max.float_value() == kInfinity ? of_part(0) : kInfinity;
+    }
+    if (name == "ten.max") return std::min(of_part(0), of_part(1));
+    if (name != "ten.add") return kInfinity;
+    for (const unsigned i : {0u, 1u}) {
+      const double bound = of_part(i);
+      if (bound < kInfinity && Operand(*op, 1 - i).low >= 0) return bound;
+    }
+    return kInfinity;
+  }
+
+  // Without the axes that are reduced, the result stands beside other elements.
+  static bool KeepsAxes(const Operation& reduction) {
+    return reduction.attr("keepdims").bool_value();
+  }
+
+  // What divides each element by the root of the sum of all squares makes numbers of at most 1, but
+  // for rounding.
+  static constexpr double kUnitBound = 1 + 1e-2;
+
+  // sqrt(n), if `sqrt` is the root of the mean of the n squares of x and a number that is not
+  // negative: a norm in its parts. Of their sum, 1. Else infinity.
+  double RootBound(Value x, const Operation& sqrt) {
+    const Operation* sum = sqrt.operand(0).defining_op();
     if (sum == nullptr) return kInfinity;
     const bool is_sum = sum->name() == "ten.add";
     for (unsigned i = 0; i < (is_sum ? 2 : 1); ++i) {
       const Operation* mean = is_sum ? sum->operand(i).defining_op() : sum;
-      if (mean == nullptr || mean->name() != "ten.reduce_mean") continue;
+      if (mean == nullptr) continue;
+      const bool is_mean = mean->name() == "ten.reduce_mean";
+      if ((!is_mean && mean->name() != "ten.reduce_sum") || !KeepsAxes(*mean)) continue;
       const Operation* square = mean->operand(0).defining_op();
       if (square == nullptr || square->operand(0) != x) continue;
       const bool is_square = square->name() == "ten.mul" && square->operand(1) == x;
       if (!is_square && square->name() != "ten.pow") continue;
       if (!is_square && Operand(*square, 1).low != 2) continue;
       if (is_sum && Operand(*sum, 1 - i).low < 0) continue;
-      return std::sqrt(Reduced(*mean)) * (1 + 1e-3);
+      return is_mean ? std::sqrt(Reduced(*mean)) * (1 + 1e-3) : kUnitBound;
     }
     return kInfinity;
   }

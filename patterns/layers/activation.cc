@@ -31,13 +31,46 @@ Rule GeluErf() {
       .Replace(Gelu(x));
 }
 
+// x * (1 + f) times a number that is no half: one that followed may have become one with the half.
+Rule ScaledHalfProduct(const char* name, const char* summary, const Val& x, const Val& f,
+                       const Val& made, const char* file = __builtin_FILE(),
+                       int line = __builtin_LINE()) {
+  Attr<float> factor("factor"), divisor("divisor"), multiplier("multiplier");
+  Val y = Add(f, Splat(1)), number = Splat(multiplier);
+  Val product = AnyOf(AnyOf(Mul(Mul(x, y), number), Mul(Mul(x, number), y), Mul(x, Mul(y, number)))
+                          .Let(factor, Real(multiplier)),
+                      Div(Mul(x, y), Splat(divisor)).Let(factor, 1.0 / divisor));
+  return Rule(name, file, line)
+      .Summary(summary)
+      .Match(product)
+      .Where(If("the number is no half", factor != 0.5))
+      .Replace(Mul(made, Splat(Term(factor) * 2)));
+}
+
+Rule ScaledGeluErf() {
+  Val x("x");
+  return ScaledHalfProduct("gelu-erf-scaled", "x * (1 + erf(x / sqrt(2))) * a = gelu(x) * 2 a", x,
+                           Erf(AnyOf(Div(x, Splat(kSqrt2)), Mul(x, Splat(1 / kSqrt2)))), Gelu(x));
+}
+
+// The product of a gate with something else may come before the gate is complete.
+Rule GeluOfProduct() {
+  Val x("x"), u("u"), half = Splat(0.5), product = Mul(x, u);
+  Val y = Add(Erf(AnyOf(Div(x, Splat(kSqrt2)), Mul(x, Splat(1 / kSqrt2)))), Splat(1));
+  return Rule("gelu-of-product")
+      .Summary("x * u * (1 + erf(x / sqrt(2))) / 2 = gelu(x) * u in every order")
+      .Match(
+          AnyOf(Mul(Mul(product, half), y), Mul(product, Mul(y, half)), Mul(Mul(product, y), half)))
+      .Replace(Mul(Gelu(x), u));
+}
+
 // k * (x + 0.044715 x^3)
 Val CubicArgument(const Val& x, double k) {
   Val square = AnyOf(Mul(x, x), Pow(x, Splat(2)));
   Val cube = AnyOf(Pow(x, Splat(3)), Mul(square, x));
   Val factor = Add(AnyOf(Mul(square, Splat(kCubic)), Mul(Mul(x, Splat(kCubic)), x)), Splat(1));
   Val sum = AnyOf(Add(x, Mul(cube, Splat(kCubic))), Add(x, Mul(square, Mul(x, Splat(kCubic)))),
-                  Mul(x, factor));
+                  Add(x, Mul(Mul(Mul(x, Splat(kCubic)), x), x)), Mul(x, factor));
   return AnyOf(Mul(sum, Splat(k)), Mul(Mul(x, Splat(k)), factor), Mul(x, Mul(factor, Splat(k))),
                Add(Mul(x, Splat(k)), Mul(cube, Splat(k * kCubic))),
                Mul(x, Add(Mul(square, Splat(k * kCubic)), Splat(k))));
@@ -51,6 +84,13 @@ Rule GeluTanh() {
       .Match(HalfProduct(x, Tanh(CubicArgument(x, kSqrt2OverPi))))
       .MayCoincide()
       .Replace(Gelu(x, {.approximate = "tanh"}));
+}
+
+Rule ScaledGeluTanh() {
+  Val x("x");
+  return ScaledHalfProduct(
+      "gelu-tanh-scaled", "x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) * a = gelu(x) * 2 a",
+      x, Tanh(CubicArgument(x, kSqrt2OverPi)), Gelu(x, {.approximate = "tanh"}));
 }
 
 // (1 + tanh(u)) / 2 = sigmoid(2 u)
@@ -237,6 +277,9 @@ Rule LeakyReluFromParts() {
 RuleSet ActivationRules() {
   return {GeluErf(),
           GeluTanh(),
+          ScaledGeluErf(),
+          ScaledGeluTanh(),
+          GeluOfProduct(),
           GeluTanhFromSigmoid(),
           GeluSigmoid(),
           SigmoidFromExp("sigmoid-from-exp", false, false),

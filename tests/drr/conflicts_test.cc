@@ -1,6 +1,7 @@
 // Rules that are never reached, and rules that never end, are refused when they are registered,
 // conditions or not; rules that are in order are not.
 #include <ctime>
+#include <functional>
 #include <string>
 
 #include "drr/compile/compiled.h"
@@ -193,6 +194,44 @@ TEST_F(ConflictsTest, RulesThatShrinkTheProgramAreQuicklyAccepted) {
   };
   const std::clock_t known = cost(CompiledRules::Together::kKnown);
   EXPECT_LT(cost(CompiledRules::Together::kChecked), known * 8);
+}
+
+// Rules of one graph that differ in what they ask for, or in a number, are not compared with all
+// others.
+TEST_F(ConflictsTest, RulesThatDifferInAConditionAreQuicklyAccepted) {
+  const std::function<std::string(int)> kinds[] = {
+      [](int i) {
+        return fmt::format(
+            "rule r{} {{ match tanh(tanh(add(x, y))) where rank(x) >= 1 && dim(x, -1) == {} "
+            "replace tanh(add(x, y)) }}\n",
+            i, i + 1);
+      },
+      [](int i) {
+        return fmt::format(
+            "rule r{} {{ match tanh(tanh(add(x, y))) where shape(x) == {{N, {}}} "
+            "replace tanh(add(x, y)) }}\n",
+            i, i + 1);
+      },
+      [](int i) {
+        return fmt::format(
+            "rule r{} {{ match mul(add(x, splat({}.25)), splat(1.5)) where float(x) "
+            "replace add(mul(x, splat(1.5)), splat({})) lowers \"order\" }}\n",
+            i, i, (i + 0.25) * 1.5);
+      }};
+  for (const auto& rule : kinds) {
+    const auto cost = [&](int count) {
+      std::string text;
+      for (int i = 0; i < count; ++i) text += rule(i);
+      auto rules = ParseRules(text, "x.drr", context_);
+      EXPECT_TRUE(rules.ok()) << rules.status();
+      const std::clock_t start = std::clock();
+      EXPECT_TRUE(CompiledRules::Create(*std::move(rules), context_).ok());
+      return std::clock() - start;
+    };
+    cost(50);
+    // 16 times as many rules, and more than twice as long for each would be too long.
+    EXPECT_LT(cost(800), cost(50) * 36) << rule(0);
+  }
 }
 
 TEST_F(ConflictsTest, RulesThatGoRound) {

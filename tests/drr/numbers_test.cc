@@ -1,7 +1,9 @@
 // The numbers of a rule: constants that it may compute, and what it may give up without a proof.
+#include <ctime>
 #include <string>
 
 #include "drr/check/check.h"
+#include "drr/rewrite/constant_guard.h"
 #include "drr/rewrite/driver.h"
 #include "drr/text/text.h"
 #include "executor/evaluator.h"
@@ -76,6 +78,28 @@ class NumbersTest : public ::testing::Test {
                  "tensor<4xf32>\n");
   }
 
+  // A chain of operations, each with the number 2 if it is a power, the last one %r.
+  static std::string Chain(const std::vector<std::string>& ops, int length,
+                           const std::string& from = "%x") {
+    std::string text =
+        "  %two = core.constant() <{value = dense<2.0> : tensor<f32>}> : () -> "
+        "tensor<f32>\n";
+    std::string last = from;
+    for (int i = 0; i < length; ++i) {
+      const std::string& op = ops[static_cast<size_t>(i) % ops.size()];
+      const std::string name = i + 1 == length ? "%r" : "%v" + std::to_string(i);
+      text += "  " + name + " = " + op + "(" + last + (op == "ten.pow" ? ", %two" : "") +
+              ") : (tensor<4xf32>" + (op == "ten.pow" ? ", tensor<f32>" : "") +
+              ") -> tensor<4xf32>\n";
+      last = name;
+    }
+    return text;
+  }
+  static Rule Square() {
+    Val x("x");
+    return Rule("square").Match(Pow(x, Splat(2))).Replace(Mul(x, x)).Lowers("powers");
+  }
+
   Context context_;
   ReferenceEvaluator evaluator_;
   PassContext pass_;
@@ -94,6 +118,59 @@ TEST_F(NumbersTest, ConstantsOfAResultAreFiniteAndNormal) {
   // What the program has already it may keep.
   EXPECT_EQ(Scaled("f32", "0xFF800000", "2.0"), "fires");
   EXPECT_EQ(Scaled("f32", "1.0e-40", "2.0"), "fires");
+}
+
+TEST_F(NumbersTest, ConstantsFollowFromChainsOfAnyLength) {
+  std::vector<std::string> ops(100000, "ten.sin");
+  ops.push_back("ten.pow");
+  const int length = static_cast<int>(ops.size());
+  EXPECT_EQ(Apply(Square(), "tensor<4xf32>", Chain(ops, length)), "fires");
+  // The same where all of it is constant.
+  std::fill(ops.begin(), ops.end() - 1, "ten.neg");
+  const std::string large =
+      "  %c = core.constant() <{value = dense<1.0e+30> : tensor<4xf32>}> : "
+      "() -> tensor<4xf32>\n";
+  EXPECT_THAT(Apply(Square(), "tensor<4xf32>", large + Chain(ops, length, "%c")),
+              HasSubstr("is infinite or NaN"));
+}
+
+TEST_F(NumbersTest, EachRewriteOfAChainTakesAsLong) {
+  const auto cost = [&](int length) {
+    const std::string text = Chain({"ten.pow", "ten.sin"}, length);
+    const std::clock_t start = std::clock();
+    EXPECT_EQ(Apply(Square(), "tensor<4xf32>", text), "fires");
+    return std::clock() - start;
+  };
+  cost(1000);
+  EXPECT_LT(cost(32000), cost(4000) * 24);
+}
+
+// What the guard knows of a value follows its operands.
+TEST_F(NumbersTest, ValuesBecomeConstants) {
+  auto module = ParseModule(
+      context_,
+      "func.func() <{function_type = (tensor<f32>) -> tensor<f32>, sym_name = \"f\"}> ({\n"
+      "^bb0(%x: tensor<f32>):\n"
+      "  %c = core.constant() <{value = dense<1.0e+30> : tensor<f32>}> : () -> tensor<f32>\n"
+      "  %v = ten.neg(%x) : (tensor<f32>) -> tensor<f32>\n"
+      "  %w = ten.abs(%v) : (tensor<f32>) -> tensor<f32>\n"
+      "  %r = ten.mul(%w, %c) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"
+      "  func.return(%r) : (tensor<f32>) -> ()\n}) : () -> ()\n");
+  ASSERT_TRUE(module.ok()) << module.status();
+  std::vector<Operation*> ops;
+  module->get()->Walk([&](Operation* op) {
+    if (op->num_results() == 1) ops.push_back(op);
+  });
+  ASSERT_EQ(ops.size(), 4u);
+  drr::ConstantGuard guard(&evaluator_);
+  EXPECT_EQ(guard.Check(*ops[3]), "");
+  guard.Replaced(ops[1]->result(), ops[0]->result());
+  ops[1]->result().ReplaceAllUsesWith(ops[0]->result());
+  EXPECT_THAT(guard.Check(*ops[3]), HasSubstr("is infinite or NaN"));
+  // And back.
+  ops[2]->set_operand(0, ops[1]->result());
+  guard.Modified(ops[2]);
+  EXPECT_EQ(guard.Check(*ops[3]), "");
 }
 
 // One element that the program has already excuses no other one.

@@ -100,6 +100,44 @@ TEST_F(ValueRangeTest, NormsAreBoundedWhateverTheyAreOf) {
   EXPECT_NEAR(norm.low, -4, 1e-3);
 }
 
+// What is divided by its own length is at most 1, however the length is kept from zero.
+TEST_F(ValueRangeTest, UnitVectorsAreBoundedWhateverTheyAreOf) {
+  const std::string column = "tensor<4x1xf32>";
+  const auto reduced = [&](const std::string& op, const std::string& of) {
+    return "  %n = " + op + "(" + of +
+           ") <{axes = array<i64: 1>, keepdims = true}> : " + "(tensor<4x16xf32>) -> " + column +
+           "\n";
+  };
+  const auto column_op = [&](const std::string& result, const std::string& op,
+                             const std::string& attrs = "") {
+    return "  " + result + " = " + op + attrs + " : (" + column + ") -> " + column + "\n";
+  };
+  const std::string quotient =
+      "  %r = ten.div(%x, %d) : (tensor<4x16xf32>, " + column + ") -> tensor<4x16xf32>\n";
+  const std::string clip = column_op("%d", "ten.clip(%n)", " <{min = 1.0e-12 : f64}>");
+  EXPECT_NEAR(Of(reduced("ten.reduce_l2", "%x") + clip + quotient).high, 1, 0.02);
+  EXPECT_NEAR(Of(reduced("ten.reduce_l2", "%x") + clip +
+                 "  %e = ten.expand(%d) <{shape = #core.dims<4, 16>}> : (" + column +
+                 ") -> tensor<4x16xf32>\n" + Binary("%r", "ten.div", "%x", "%e"))
+                  .low,
+              -1, 0.02);
+  const std::string root = Binary("%s", "ten.mul", "%x", "%x") + reduced("ten.reduce_sum", "%s") +
+                           column_op("%d", "ten.sqrt(%n)");
+  EXPECT_NEAR(Of(root + quotient).high, 1, 0.02);
+  EXPECT_NEAR(
+      Of(root + column_op("%i", "ten.reciprocal(%d)") +
+         "  %r = ten.mul(%x, %i) : (tensor<4x16xf32>, " + column + ") -> tensor<4x16xf32>\n")
+          .high,
+      1, 0.02);
+  // A length that is bounded above is not the length, and neither is that of something else.
+  EXPECT_FALSE(Of(reduced("ten.reduce_l2", "%x") +
+                  column_op("%d", "ten.clip(%n)", " <{min = 1.0e-12 : f64, max = 1.0 : f64}>") +
+                  quotient)
+                   .is_finite());
+  EXPECT_FALSE(Of(Unary("%y", "ten.exp", "%x") + reduced("ten.reduce_l2", "%y") + clip + quotient)
+                   .is_finite());
+}
+
 TEST_F(ValueRangeTest, ProductsAreBoundedByTheirFactors) {
   const std::string product =
       "  %r = ten.matmul(%t, %w) <{transpose_a = false, transpose_b = false}> : "

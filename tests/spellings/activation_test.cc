@@ -76,6 +76,8 @@ V TanhArgument(Graph& g, const V& x, int form) {
       return g.Add(g.Mul(x, kSqrt2OverPi), g.Mul(Cube(g, x, 1), kSqrt2OverPi * 0.044715));
     case 8:
       return g.Mul(x, g.Add(g.Mul(g.Mul(x, x), kSqrt2OverPi * 0.044715), kSqrt2OverPi));
+    case 9:
+      return g.Mul(g.Add(x, g.Mul(g.Mul(g.Mul(0.044715, x), x), x)), kSqrt2OverPi);
     default:
       return g.Mul(g.Mul(x, g.Add(g.Mul(g.Mul(x, x), 0.044715), 1.0)), Unary(g, "Sqrt", 2 / M_PI));
   }
@@ -98,7 +100,7 @@ std::vector<Spelling> Gelus() {
         g.Out(HalfProduct(g, x, Erf(g, ErfArgument(g, x, a)), half));
       });
     }
-    for (int form = 0; form <= 9; ++form) {
+    for (int form = 0; form <= 10; ++form) {
       if (half > kOnSum && form > 1) continue;
       add("GeluTanh" + std::to_string(half) + std::to_string(form), [=](Graph& g) {
         V x = X(g);
@@ -106,6 +108,36 @@ std::vector<Spelling> Gelus() {
       });
     }
   }
+  // A number that follows becomes one with the half.
+  for (Half half : {kLast, kOnX, kOnSum, kLastDivided}) {
+    for (const bool outer : {false, true}) {
+      add(
+          "GeluErfScaled" + std::to_string(half) + std::to_string(outer),
+          [=](Graph& g) {
+            V x = g.Op("MatMul", {X(g), g.Param({16, 16})});
+            V y = HalfProduct(g, x, Erf(g, ErfArgument(g, x, kDivided)), half);
+            g.Out(outer ? g.Mul(1.7015, y) : g.Mul(y, 0.3));
+          },
+          "fused.linear ten.mul");
+      add(
+          "GeluTanhScaled" + std::to_string(half) + std::to_string(outer),
+          [=](Graph& g) {
+            V x = g.Op("MatMul", {X(g), g.Param({16, 16})});
+            V y = HalfProduct(g, x, Unary(g, "Tanh", TanhArgument(g, x, 0)), half);
+            g.Out(outer ? g.Mul(1.7015, y) : g.Mul(y, 0.3));
+          },
+          "fused.linear ten.mul");
+    }
+  }
+  // The gate times something else before the half.
+  add(
+      "GeluOfProduct",
+      [](Graph& g) {
+        V x = X(g), u = X(g);
+        V y = g.Add(1.0, Erf(g, g.Div(x, kSqrt2)));
+        g.Out(g.Mul(g.Mul(g.Mul(u, x), 0.5), y));
+      },
+      "fused.gated");
   add("GeluErfc", [](Graph& g) {  // x * (1 - erf(-x / sqrt(2))) / 2
     V x = X(g);
     V erfc = g.Sub(1.0, Erf(g, g.Mul(x, -1 / kSqrt2)));

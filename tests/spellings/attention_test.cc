@@ -113,6 +113,48 @@ const Spelling kAttention[] = {
        g.Out(g.Op("MatMul", {Probabilities(g, biased), FixedKeys(g)}));
      },
      11, false},
+    {"FactorOfEachHeadBehindNumber", "fused.attention ten.mul",
+     [](Graph& g) {
+       V scores = g.Div(Product(g, Queries(g, 4), Keys(g, 4)), 2);
+       V scaled = g.Mul(scores, g.Param({kHeads, 1, 1}, 0.2, 1));
+       g.Out(g.Op("MatMul", {Probabilities(g, scaled), Keys(g, 4)}));
+     },
+     11, false},
+    {"FactorOfEachHeadBeforeNumber", "fused.attention ten.mul",
+     [](Graph& g) {
+       V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), g.Param({kHeads, 1, 1}, 0.2, 1));
+       g.Out(g.Op("MatMul", {Probabilities(g, g.Div(scores, 2)), Keys(g, 4)}));
+     },
+     11, false},
+    {"QuotientOfEachHeadBehindNumber", "fused.attention ten.mul",
+     [](Graph& g) {
+       V scores = g.Mul(Product(g, Queries(g, 4), Keys(g, 4)), 0.5);
+       V scaled = g.Div(scores, g.Param({1, kHeads, 1, 1}, 1, 4));
+       g.Out(g.Op("MatMul", {Probabilities(g, scaled), Keys(g, 4)}));
+     },
+     11, false},
+    // Angles between queries and keys, times a large number of each head.
+    {"AnglesOfEachHead",
+     "fused.attention fused.group ten.clip ten.clip ten.div ten.reduce_l2 ten.reduce_l2",
+     [](Graph& g) {
+       const auto unit = [&](const V& x) {
+         V length = g.Op("ReduceL2", {x}, {{"axes", Ints{-1}}, {"keepdims", int64_t{1}}});
+         return g.Div(x, g.Op("Clip", {length, g.Number(1e-12, DType::kF32)}));
+       };
+       V scores =
+           g.Mul(Product(g, unit(Queries(g, 4)), unit(Keys(g, 4))), g.Param({kHeads, 1, 1}, 5, 20));
+       g.Out(g.Op("MatMul", {Probabilities(g, scores), Keys(g, 4)}));
+     },
+     11, false},
+    // Scores that are capped, of which a mask replaces some by a number.
+    {"CappedScoresReplaced", "fused.attention",
+     [](Graph& g) {
+       V scores = g.Mul(Product(g, FixedQueries(g), FixedKeys(g)), 0.5);
+       V capped = g.Mul(g.Op("Tanh", {g.Div(scores, 30)}), 30);
+       V masked = g.Op("Where", {g.In({B(), 1, 5, 6}, DType::kBool), capped, -1e9});
+       g.Out(g.Op("MatMul", {Probabilities(g, masked), FixedKeys(g)}));
+     },
+     11, false},
     {"GateOfSinks", "fused.attention ten.expand ten.tanh ten.tanh",
      [](Graph& g) { GateOfSinks(g, false, true); }, 11, false},
     {"GateOfNegatedSinks", "fused.attention ten.expand ten.tanh ten.tanh",
