@@ -3,6 +3,7 @@
 #define TENON_EXECUTOR_PROGRAM_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,9 @@ struct TensorSpec {
   std::string name;               // the model's name (core.name), or "arg0", "result0"
   DType dtype = DType::kInvalid;  // the element type
   std::vector<std::string> dims;  // "768", "B", "past + S"; "?" for an unknown extent
+  // Of a parameter that products read as a matrix: whether that is [inputs, outputs]. Empty if the
+  // readers do not tell, or differ.
+  std::optional<bool> inputs_first{};
 };
 
 // A value for a parameter.

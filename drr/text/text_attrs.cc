@@ -112,6 +112,10 @@ absl::StatusOr<AttrRef> RuleTextParser::AsAttr(const Term& term, AttrType type, 
   if (node.kind == TermNode::Kind::kLiteral) {
     const int64_t* integer = std::get_if<int64_t>(&node.literal);
     if (is_float && integer != nullptr) return MakeLiteral(static_cast<double>(*integer));
+    if (type == AttrType::kI64 && std::holds_alternative<double>(node.literal) &&
+        at.text.find_first_not_of("-0123456789") == std::string_view::npos)
+      return ErrorAt(
+          at, fmt::format("'{}' is too large (expected a whole number of 64 bits)", at.text));
     if (type == AttrType::kI64 && std::holds_alternative<double>(node.literal))
       return ErrorAt(at, fmt::format("expected a whole number, got '{}'", at.text));
     return MakeLiteral(node.literal);

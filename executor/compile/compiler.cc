@@ -65,6 +65,9 @@ absl::StatusOr<std::vector<ProgramParameter>> ReplaceableOf(const Operation& fun
     made.type = parameter.value().type();
     made.spec = SpecOf(made.type, Attribute(), 0, "");
     made.spec.name = std::string(parameter.sym_name());
+    if (const Attribute first = op.attr(kInputsFirst);
+        first && first.kind() == Attribute::Kind::kBool)
+      made.spec.inputs_first = first.bool_value();
     absl::StatusOr<Tensor> value = Tensor::FromAttribute(parameter.value(), /*any_alignment=*/true);
     if (!value.ok()) return Reject(op, std::string(value.status().message()));
     made.value = *std::move(value);

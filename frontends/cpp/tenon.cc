@@ -13,6 +13,7 @@
 #include "frontends/cpp/files/looks_like_text.h"
 #include "frontends/cpp/loading.h"
 #include "frontends/cpp/parameters/parameters.h"
+#include "frontends/cpp/parameters/weight_axes.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/explain.h"
 #include "frontends/cpp/rules/given_rules.h"
@@ -275,8 +276,11 @@ absl::StatusOr<Model> LoadPath(const std::string& path, const LoadOptions& optio
 
 // The model with the values of LoadOptions::parameter_files, and with LoadOptions::replaceable.
 absl::StatusOr<Model> WithParameters(absl::StatusOr<Model> loaded, const LoadOptions& options) {
-  if (!loaded.ok() || (options.parameter_files.empty() && options.replaceable.empty()))
+  if (!loaded.ok()) return loaded;
+  if (options.parameter_files.empty() && options.replaceable.empty()) {
+    NoteWeightAxes(*loaded->module());
     return loaded;
+  }
   const ConstantNames* const read =
       loaded->info() == nullptr ? nullptr : &loaded->info()->read_constants;
   std::vector<SourceFile> files = loaded->files();
@@ -286,6 +290,7 @@ absl::StatusOr<Model> WithParameters(absl::StatusOr<Model> loaded, const LoadOpt
     if (!source.path.empty()) files.push_back(std::move(source));
   }
   TENON_RETURN_IF_ERROR(MarkReplaceable(*loaded->module(), options.replaceable, read));
+  NoteWeightAxes(*loaded->module());
   // Values that decide shapes may not fit.
   TENON_RETURN_IF_ERROR(Verify(loaded->module()));
   OwnedOp module(tenon::Clone(*loaded->module()));

@@ -12,6 +12,9 @@ inline constexpr std::string_view kReplaceable = "core.replaceable";
 // A `core.constant` of a lowered function with this attribute, a string, has the value of the
 // replaceable parameter of that name.
 inline constexpr std::string_view kValueOfParameter = "core.value_of";
+// A replaceable `core.parameter` with this attribute, a bool, is a matrix whose readers multiply by
+// it. True: it is [inputs, outputs]. False: it is [outputs, inputs].
+inline constexpr std::string_view kInputsFirst = "core.inputs_first";
 
 }  // namespace tenon
 

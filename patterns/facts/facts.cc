@@ -133,6 +133,16 @@ Term StaysFinite(const Val& x, const Term& factor) {
       drr::Compare(AbsOf(factor), "<=", 1),
       drr::Compare(Magnitude(x) * AbsOf(factor), "<=", drr::LargestFiniteOf(drr::DTypeOf(x))));
 }
+Term IsFactorOfTerms(const Term& size, const Val& sum) {
+  constexpr double kHeadroom = 1099511627776;  // 2^40
+  return drr::Or(drr::Compare(drr::DTypeOf(sum), "==", DType::kF16),
+                 drr::Compare(size, "<=", kHeadroom));
+}
+drr::Condition AreFactorsOfTerms(const Val& factors, const Val& sum) {
+  return AreFinite("the factors are finite", factors) &&
+         drr::OnConstants(drr::If("the factors leave the terms of the sum finite",
+                                  IsFactorOfTerms(LargestSize(factors), sum)));
+}
 drr::Condition AreFinite(const char* words, const Val& constant) {
   return drr::OnConstants(drr::If(words, LargestSize(constant) < kNoBound));
 }

@@ -46,6 +46,12 @@ drr::Term IsModerateNumber(const drr::Term& scale);
 drr::Condition IsModerateScale(const char* words, const drr::Term& scale);
 // No finite element of x overflows when it is multiplied by the factor.
 drr::Term StaysFinite(const drr::Val& x, const drr::Term& factor);
+// A factor that moves from a sum of products to what is summed. Terms of the sum have headroom and
+// may cancel, so that a factor above that headroom makes infinities of them. Sums of f16 are
+// computed in f32.
+drr::Term IsFactorOfTerms(const drr::Term& size, const drr::Val& sum);
+// The same for the factors in a constant, which are finite.
+drr::Condition AreFactorsOfTerms(const drr::Val& factors, const drr::Val& sum);
 // A constant without infinities and NaNs.
 drr::Condition AreFinite(const char* words, const drr::Val& constant);
 

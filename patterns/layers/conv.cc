@@ -64,7 +64,8 @@ Rule ConvBatchNorm(const char* name, const Kind& kind, bool with_bias,
   return Rule(name, file, line)
       .Summary(kind.In("batch_norm({conv}(x)) = {conv}(x) with scaled weights"))
       .Match(BatchNorm(conv, scale, bias, mean, var, {.epsilon = epsilon}))
-      .Where(AreFiniteStatistics(scale, mean, var))
+      .Where(AreFiniteStatistics(scale, mean, var) &&
+             StatisticsLeaveTerms(scale, var, epsilon, conv))
       .Replace(kind.OneAxis(x, weights, offset))
       .Lowers(OpsOf({"nn.batch_norm"}));
 }
@@ -131,7 +132,7 @@ Rule ConvScale(const char* name, const Kind& kind, bool with_bias,
       .Summary(kind.In("{conv}(x) times a number for each channel scales the weights"))
       .Match(Mul(conv, k))
       .Where(IsPerChannelOrNumber("k has an element for each channel", k, conv) &&
-             If("nothing else uses the weights", HasOneUse(w)) && AreFinite("k is finite", k) &&
+             If("nothing else uses the weights", HasOneUse(w)) && AreFactorsOfTerms(k, conv) &&
              FollowsFromConstants(w))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
       .Replace(kind.OneAxis(x, weights, with_bias ? OptVal(Mul(b, channels)) : OptVal()))
@@ -206,6 +207,7 @@ Rule ConvOfBatchNorm(const char* name, bool with_bias, const char* file = __buil
       .Summary("conv(batch_norm(x)) without padding = conv(x) with scaled weights")
       .Match(nn::Conv(norm, w, with_bias ? OptVal(b) : OptVal(), args))
       .Where(NothingIsPadded(a) && AreFiniteStatistics(scale, mean, var) &&
+             StatisticsLeaveTerms(scale, var, epsilon, norm) &&
              AreFinite("the weights are finite", w))
       .Replace(nn::Conv(x, weights, with_bias ? Add(b, sum) : sum, args))
       .Lowers(OpsOf({"nn.batch_norm"}));

@@ -182,6 +182,8 @@ Rule LinearAlpha() {
       .Match(Add(Mul(product, Splat(alpha)), b))
       .Where(IsRowOrNumber("b has an element for each column", b, product) &&
              If("the number is finite", Compare(AbsOf(alpha), "<=", LargestFiniteOf(DTypeOf(w)))) &&
+             If("the number leaves the terms of the sum finite",
+                IsFactorOfTerms(AbsOf(alpha), product)) &&
              If("nothing else uses the weights", HasOneUse(w)))
       .Replace(fused::Linear(x, Mul(w, Splat(Real(alpha))), AsRow(b, product), {},
                              {.transpose_w = transpose}))
@@ -207,7 +209,8 @@ Rule LinearBatchNorm(const char* name, bool transposed, bool with_bias,
       .Where(Rank(x, 2) && FollowsFromConstants(w) &&
              If("nothing else uses the weights", HasOneUse(w)))
       .Where(with_bias ? FollowsFromConstants(b) : Condition())
-      .Where(AreFiniteStatistics(scale, mean, var))
+      .Where(AreFiniteStatistics(scale, mean, var) &&
+             StatisticsLeaveTerms(scale, var, epsilon, product))
       .Replace(fused::Linear(x, Mul(w, factor), offset, {}, {.transpose_w = transposed}))
       .Lowers(OpsOf({"nn.batch_norm"}))
       .RequireKernel();
@@ -305,7 +308,7 @@ Rule LinearScale(const char* name, bool number, bool transposed, bool with_bias,
       .Match(Mul(product, k))
       .Where((number ? If("k is a number", IsNumber(k, product))
                      : If("k has an element for each column", IsRow(k, product))) &&
-             AreFinite("k is finite", k) && If("nothing else uses the weights", HasOneUse(w)))
+             AreFactorsOfTerms(k, product) && If("nothing else uses the weights", HasOneUse(w)))
       .Where(with_bias ? Proof(Assumption::kNoOverflow, OnConstants(LeavesBiasFinite(b, k)))
                        : Condition())
       .Replace(fused::Linear(x, Mul(w, factor), with_bias ? OptVal(Mul(b, row)) : OptVal(), {},

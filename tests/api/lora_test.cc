@@ -8,9 +8,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "fmt/format.h"
 #include "frontends/cpp/tenon.h"
 #include "ir/base/element_access.h"
 
@@ -79,10 +82,10 @@ class LoraTest : public ::testing::Test {
   void WriteSettings(const std::string& text) const {
     std::ofstream(folder_ / "adapter_config.json") << text;
   }
-  static absl::StatusOr<Program> Layers() {
+  static absl::StatusOr<Program> Layers(std::string_view text = kTwoLayers) {
     LoadOptions load;
     load.replaceable = {"*"};
-    absl::StatusOr<Model> model = LoadFromBytes(kTwoLayers, "layers.mlir", load);
+    absl::StatusOr<Model> model = LoadFromBytes(text, "layers.mlir", load);
     if (!model.ok()) return model.status();
     if (const absl::Status status = Optimize(*model); !status.ok()) return status;
     return Compile(*std::move(model), {.threads = 1});
@@ -108,7 +111,7 @@ class LoraTest : public ::testing::Test {
 };
 
 TEST_F(LoraTest, IsAsMergedWeightsAndGoesWithoutATrace) {
-  WriteSettings(R"({"peft_type": "LORA", "r": 2, "lora_alpha": 3, "fan_in_fan_out": true,
+  WriteSettings(R"({"peft_type": "LORA", "r": 2, "lora_alpha": 3,
                     "alpha_pattern": {"net.second": 0.5}, "target_modules": ["first"]})");
   const absl::StatusOr<Adapter> adapter = ReadAdapter(Written({a1_, b1_, a2_, b2_, a3_, b3_}));
   ASSERT_TRUE(adapter.ok()) << adapter.status();
@@ -205,7 +208,9 @@ TEST_F(LoraTest, FilesThatAreNoAdapters) {
   EXPECT_THAT(read({}), HasSubstr("the adapter changes no weight"));
   for (const auto& [settings, message] : std::vector<std::pair<std::string, std::string>>{
            {"[1]", "not an object of JSON"},
-           {"{", "not an object of JSON"},
+           {"{", "the settings are not JSON: line 1, column 2"},
+           {"{\n \"lora_alpha\": Infinity}", "the settings are not JSON: line 2, column 16"},
+           {"{\"lora_alpha\": 1e999}", "the settings have a number that no double holds"},
            {R"({"peft_type": "IA3"})", "peft_type is not LORA"},
            {R"({"use_dora": true})", "adapters with use_dora"},
            {R"({"bias": "all"})", "adapters with biases"},
@@ -237,9 +242,6 @@ TEST_F(LoraTest, WeightsThatDoNotFitAreLeftAlone) {
   EXPECT_THAT(apply({a1_, b1_}, {.weights = {{"net.first", {"onnx::MatMul_7"}}}}),
               HasSubstr("parameter 'onnx::MatMul_7' is 6x3xf16, and module 'net.first' of the "
                         "adapter has 4 inputs and 6 outputs"));
-  // A square weight with a name of its own does not tell its axes.
-  EXPECT_THAT(apply({a3_, b3_}, {.weights = {{"net.square", {"net.square.weight"}}}}),
-              HasSubstr("is a square, which does not tell"));
   EXPECT_THAT(apply({a1_, b1_}, {.weights = {{"net.first", {"net.first.weight", true}}}}),
               HasSubstr("has 4 inputs and 6 outputs"));
   // The end of a name is enough, if it is that of one weight.
@@ -250,6 +252,79 @@ TEST_F(LoraTest, WeightsThatDoNotFitAreLeftAlone) {
   ASSERT_TRUE(applied.ok()) << applied.status();
   EXPECT_EQ(applied->front().name, "net.first.weight");
   EXPECT_NE(Run(*program), before);
+}
+
+// A square weight, read by these lines.
+std::string Square(std::string_view readers) {
+  return fmt::format(R"ir(
+core.parameter() <{{sym_name = "net.square.weight", type = f32, value = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]> : tensor<3x3xf32>}}> : () -> ()
+func.func() <{{function_type = (tensor<3x3xf32>) -> tensor<3x3xf32>, sym_name = "main"}}> ({{
+^bb0(%x: tensor<3x3xf32>):
+  %w = core.get_parameter() <{{name = @net.square.weight}}> : () -> tensor<3x3xf32>
+{}
+}}) : () -> ()
+)ir",
+                     readers);
+}
+
+TEST_F(LoraTest, ReadersTellTheAxesOfASquare) {
+  const struct {
+    std::string readers;
+    std::optional<bool> inputs_first;
+  } kCases[] = {
+      {"  %y = ten.matmul(%x, %w) : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  func.return(%y) : (tensor<3x3xf32>) -> ()",
+       true},
+      {"  %y = ten.matmul(%x, %w) <{transpose_b = true}> : (tensor<3x3xf32>, tensor<3x3xf32>) -> "
+       "tensor<3x3xf32>\n"
+       "  func.return(%y) : (tensor<3x3xf32>) -> ()",
+       false},
+      {"  %y = ten.matmul(%w, %x) : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  func.return(%y) : (tensor<3x3xf32>) -> ()",
+       false},
+      {"  %c = ten.neg(%w) : (tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  %t = ten.transpose(%c) <{perm = array<i64: 1, 0>}> : (tensor<3x3xf32>) -> "
+       "tensor<3x3xf32>\n"
+       "  %y = ten.matmul(%x, %t) : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  func.return(%y) : (tensor<3x3xf32>) -> ()",
+       false},
+      {"  %y = fused.linear(%x, %w) <{transpose_w = true}> : (tensor<3x3xf32>, tensor<3x3xf32>) -> "
+       "tensor<3x3xf32>\n"
+       "  func.return(%y) : (tensor<3x3xf32>) -> ()",
+       false},
+      // Readers that differ, and one that tells nothing.
+      {"  %z = ten.matmul(%x, %w) : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  %y = ten.matmul(%w, %z) : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  func.return(%y) : (tensor<3x3xf32>) -> ()",
+       std::nullopt},
+      {"  %y = ten.add(%x, %w) : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>\n"
+       "  func.return(%y) : (tensor<3x3xf32>) -> ()",
+       std::nullopt},
+  };
+  const absl::StatusOr<Adapter> adapter = ReadAdapter(Written({a3_, b3_}));
+  ASSERT_TRUE(adapter.ok()) << adapter.status();
+  for (const auto& [readers, inputs_first] : kCases) {
+    SCOPED_TRACE(readers);
+    absl::StatusOr<Program> program = Layers(Square(readers));
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_EQ(program->parameters()[0].inputs_first, inputs_first);
+    const absl::Status applied = ApplyAdapter(*program, *adapter).status();
+    EXPECT_EQ(applied.ok(), inputs_first.has_value()) << applied;
+    if (!inputs_first) {
+      EXPECT_THAT(std::string(applied.message()),
+                  HasSubstr("(--adapter-weight=net.square=net.square.weight^N says the first, ^T "
+                            "the second"));
+      continue;
+    }
+    const Tensor square = *program->Parameter("net.square.weight");
+    for (int64_t i = 0; i < 9; ++i) {
+      const int64_t row = i / 3, column = i % 3;
+      EXPECT_EQ(square.as<float>()[i],
+                static_cast<float>(static_cast<double>(i + 1) +
+                                   (*inputs_first ? Product(a3_, b3_, column, row)
+                                                  : Product(a3_, b3_, row, column))));
+    }
+  }
 }
 
 }  // namespace

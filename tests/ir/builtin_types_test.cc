@@ -63,6 +63,16 @@ TEST_F(BuiltinTypesTest, AliasesOfAliasesAreBounded) {
   EXPECT_THAT(Read(aliases, "{a = #a39} : () -> ()"), HasSubstr("characters"));
 }
 
+TEST_F(BuiltinTypesTest, LocationAliasesThatDoubleAreBounded) {
+  std::string aliases = "#l0 = loc(\"x\")\n";
+  for (int i = 1; i < 27; ++i) {
+    const std::string last = "#l" + std::to_string(i - 1);
+    aliases += "#l" + std::to_string(i) + " = loc(callsite(" + last + " at " + last + "))\n";
+  }
+  EXPECT_THAT(Read(aliases, "{} : () -> () loc(#l26)"),
+              HasSubstr("aliases written out have more than"));
+}
+
 TEST_F(BuiltinTypesTest, MistakesHaveTheirPlace) {
   EXPECT_THAT(Read("", "{a = vector} : () -> ()"), HasSubstr("expected '<' after 'vector'"));
   EXPECT_THAT(Read("", "{a = vector<4} : () -> ()"), HasSubstr("unbalanced"));

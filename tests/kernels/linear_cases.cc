@@ -1,6 +1,7 @@
 // Matrix products and linear layers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/op_attrs.h"
 #include "kernels/shape.h"
@@ -37,6 +38,14 @@ Case MatMul(Random& random) {
   return Make({random.Floats(a), random.Floats(b)}, {F32(out)}, MakeAttrs(attrs), constant);
 }
 
+// Sometimes one element of the rows is infinite or NaN, which an activation must not hide.
+void MaySpoil(Random& random, Tensor& x) {
+  if (x.numel() == 0 || !random.Chance(25)) return;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const float values[] = {kInf, -kInf, std::numeric_limits<float>::quiet_NaN()};
+  x.data<float>()[random.Int(0, x.numel() - 1)] = values[random.Int(0, 2)];
+}
+
 Case Linear(Random& random) {
   fused::LinearAttrs attrs;
   SetActivation(random, attrs);
@@ -52,9 +61,11 @@ Case Linear(Random& random) {
   std::vector<size_t> constant;
   if (random.Chance(60)) constant = {1, 2};
   if (bias.dtype == DType::kInvalid && !constant.empty()) constant = {1};
-  return Make({random.Floats(x, -1, 1),
-               random.Floats(attrs.transpose_w ? Shape{n, k} : Shape{k, n}, -1, 1), bias, residual},
-              {F32(out)}, MakeAttrs(attrs), constant);
+  Tensor rows = random.Floats(x, -1, 1);
+  MaySpoil(random, rows);
+  return Make(
+      {rows, random.Floats(attrs.transpose_w ? Shape{n, k} : Shape{k, n}, -1, 1), bias, residual},
+      {F32(out)}, MakeAttrs(attrs), constant);
 }
 
 // A linear layer with a norm behind or before it. Few rows, or so many that they make several

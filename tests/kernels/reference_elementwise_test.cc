@@ -130,6 +130,30 @@ TEST(ReferenceBinary, Pow) {
             (std::vector<int32_t>{2, 3}));
 }
 
+// Floats do not hold these exponents, whose last bit decides the sign.
+template <typename Base, typename Exponent>
+void ExpectOddPower(Exponent exponent) {
+  const std::vector<Base> base = {Base(-1.0f)}, two = {Base(-2.0f)};
+  const std::vector<Exponent> odd = {exponent};
+  EXPECT_EQ(static_cast<double>(
+                Evaluate<Base>("ref.pow", {Tensor::Of({1}, base), Tensor::Of({1}, odd)}, {1})[0]),
+            -1);
+  EXPECT_EQ(std::fabs(static_cast<double>(Evaluate<Base>(
+                "ref.pow", {Tensor::Of({1}, two), Tensor::Of<Exponent>({1}, {3})}, {1})[0])),
+            8);
+}
+
+TEST(ReferenceBinary, PowKeepsExponentsOfIntegers) {
+  ExpectOddPower<float, int32_t>(-2147483647);
+  ExpectOddPower<float, int32_t>((1 << 24) + 1);
+  ExpectOddPower<float, int64_t>((int64_t{1} << 53) + 1);
+  ExpectOddPower<float, uint64_t>(~uint64_t{0});
+  ExpectOddPower<double, int64_t>(INT64_MIN + 1);
+  ExpectOddPower<double, uint64_t>(~uint64_t{0});
+  ExpectOddPower<int32_t, uint64_t>(~uint64_t{0});
+  ExpectOddPower<int64_t, int64_t>(INT64_MIN + 1);
+}
+
 TEST(ReferenceBinary, ComparesAndLogic) {
   auto compare = [](const char* name) {
     return Zip<float, uint8_t>(name, {1, 2}, {1, 2, kNan}, nullptr, DType::kBool);

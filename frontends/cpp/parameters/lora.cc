@@ -33,7 +33,7 @@ absl::Status Bad(const std::string& file, std::string_view what) {
 // What the file of settings says.
 struct Settings {
   std::optional<double> alpha;
-  bool root_of_rank = false, fan_in_fan_out = false;
+  bool root_of_rank = false;
   std::map<std::string, double> alphas;  // by the end of a module's name
 };
 
@@ -52,10 +52,19 @@ absl::StatusOr<json> ReadJson(const std::string& path) {
     return !deep;
   };
   const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
-  json settings = json::parse(text, watch, /*allow_exceptions=*/false);
-  if (deep || settings.is_discarded() || !settings.is_object())
-    return Bad(path, "the settings are not an object of JSON");
-  return settings;
+  try {
+    json settings = json::parse(text, watch);
+    if (deep || !settings.is_object()) return Bad(path, "the settings are not an object of JSON");
+    return settings;
+  } catch (const json::parse_error& error) {
+    if (deep) return Bad(path, "the settings are not an object of JSON");
+    const std::string_view before = text.substr(0, error.byte == 0 ? 0 : error.byte - 1);
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    return Bad(path, fmt::format("the settings are not JSON: line {}, column {}", line,
+                                 before.size() - (before.rfind('\n') + 1) + 1));
+  } catch (const json::exception&) {
+    return Bad(path, "the settings have a number that no double holds");
+  }
 }
 
 // True if the entry says something, as `false`, `null`, 0 and empty lists do not.
@@ -84,7 +93,6 @@ absl::StatusOr<Settings> ReadSettings(const std::string& path) {
   }
   Settings made;
   made.root_of_rank = IsSet(settings, "use_rslora");
-  made.fan_in_fan_out = IsSet(settings, "fan_in_fan_out");
   if (const auto alpha = settings.find("lora_alpha"); alpha != settings.end()) {
     if (!alpha->is_number()) return Bad(path, "lora_alpha is not a number");
     made.alpha = alpha->get<double>();
@@ -164,23 +172,24 @@ absl::Status CheckPair(const std::string& path, const LowRankUpdate& update) {
 }
 
 // The parameter that is the weight of a module.
-absl::StatusOr<std::string> WeightOf(const Program& program, const std::string& module,
-                                     const ApplyOptions& options) {
+absl::StatusOr<TensorSpec> WeightOf(const Program& program, const std::string& module,
+                                    const ApplyOptions& options) {
   const auto given = options.weights.find(module);
   const std::string wanted =
       given != options.weights.end() ? given->second.parameter : module + ".weight";
-  std::vector<std::string> names, ends;
+  std::vector<std::string> names;
+  std::vector<TensorSpec> ends;
   for (const TensorSpec& spec : program.parameters()) {
-    if (spec.name == wanted) return wanted;
+    if (spec.name == wanted) return spec;
     names.push_back(spec.name);
-    if (given == options.weights.end() && IsEndOf(wanted, spec.name)) ends.push_back(spec.name);
+    if (given == options.weights.end() && IsEndOf(wanted, spec.name)) ends.push_back(spec);
   }
   if (ends.size() == 1) return ends[0];
   if (!ends.empty()) {
     return absl::InvalidArgumentError(
         fmt::format("the weight of module '{}' may be '{}' or '{}' (ApplyOptions::weights says "
                     "which)",
-                    ShownName(module), ShownName(ends[0]), ShownName(ends[1])));
+                    ShownName(module), ShownName(ends[0].name), ShownName(ends[1].name)));
   }
   return absl::NotFoundError(fmt::format(
       "'{}' is no replaceable parameter of the program, and module '{}' of the adapter needs it{}",
@@ -202,6 +211,30 @@ std::vector<double> Doubles(const SafeTensor& tensor) {
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = LoadAsDouble(tensor.dtype, bytes.data() + i * size);
   return values;
+}
+
+// Is the weight [inputs, outputs]?
+absl::StatusOr<bool> IsTransposed(const TensorSpec& spec, const Tensor& weight,
+                                  const LowRankUpdate& update, const ApplyOptions& options) {
+  const int64_t inputs = update.a.dims[1], outputs = update.b.dims[0];
+  const std::span<const int64_t> shape = weight.shape();
+  const bool plain = shape.size() == 2 && shape[0] == outputs && shape[1] == inputs;
+  const bool swapped = shape.size() == 2 && shape[0] == inputs && shape[1] == outputs;
+  if ((!plain && !swapped) || !IsWide(weight.dtype())) return DoesNotFit(spec.name, weight, update);
+  const auto given = options.weights.find(update.module);
+  if (given != options.weights.end() && given->second.transposed) {
+    const bool transposed = *given->second.transposed;
+    if (!(transposed ? swapped : plain)) return DoesNotFit(spec.name, weight, update);
+    return transposed;
+  }
+  if (!plain || !swapped) return swapped;
+  if (spec.inputs_first) return *spec.inputs_first;
+  return absl::InvalidArgumentError(fmt::format(
+      "parameter '{0}' is a square, which does not tell whether it is [outputs, inputs] or "
+      "[inputs, "
+      "outputs], and nor do its readers (--adapter-weight={1}={0}^N says the first, ^T the second, "
+      "as AdapterWeight::transposed does)",
+      ShownName(spec.name), ShownName(update.module)));
 }
 
 absl::StatusOr<Tensor> Merged(const Tensor& weight, const LowRankUpdate& update, bool transposed) {
@@ -259,7 +292,6 @@ absl::StatusOr<Adapter> ReadAdapter(const std::string& path, const AdapterOption
     place = std::move(tensor);
   }
   Adapter adapter;
-  adapter.fan_in_fan_out = settings.fan_in_fan_out;
   for (auto& [module, update] : updates) {
     update.module = module;
     if (!update.a.dims.empty()) {
@@ -287,28 +319,12 @@ absl::StatusOr<std::vector<ParameterValue>> ApplyAdapter(Program& program, const
   }
   std::vector<ParameterValue> before, after;
   for (const LowRankUpdate& update : adapter.updates) {
-    TENON_ASSIGN_OR_RETURN(const std::string name, WeightOf(program, update.module, options));
-    TENON_ASSIGN_OR_RETURN(const Tensor weight, program.Parameter(name));
-    const int64_t inputs = update.a.dims[1], outputs = update.b.dims[0];
-    const std::span<const int64_t> shape = weight.shape();
-    const bool plain = shape.size() == 2 && shape[0] == outputs && shape[1] == inputs;
-    const bool swapped = shape.size() == 2 && shape[0] == inputs && shape[1] == outputs;
-    if ((!plain && !swapped) || !IsWide(weight.dtype())) return DoesNotFit(name, weight, update);
-    bool transposed = swapped;
-    if (const auto given = options.weights.find(update.module); given == options.weights.end()) {
-      if (plain && swapped) transposed = adapter.fan_in_fan_out;
-    } else if (given->second.transposed) {
-      transposed = *given->second.transposed;
-      if (!(transposed ? swapped : plain)) return DoesNotFit(name, weight, update);
-    } else if (plain && swapped) {
-      return absl::InvalidArgumentError(fmt::format(
-          "parameter '{}' is a square, which does not tell whether it is [outputs, inputs] or "
-          "[inputs, outputs] (AdapterWeight::transposed says it)",
-          ShownName(name)));
-    }
+    TENON_ASSIGN_OR_RETURN(const TensorSpec spec, WeightOf(program, update.module, options));
+    TENON_ASSIGN_OR_RETURN(const Tensor weight, program.Parameter(spec.name));
+    TENON_ASSIGN_OR_RETURN(const bool transposed, IsTransposed(spec, weight, update, options));
     TENON_ASSIGN_OR_RETURN(Tensor merged, Merged(weight, update, transposed));
-    before.push_back({name, weight});
-    after.push_back({name, std::move(merged)});
+    before.push_back({spec.name, weight});
+    after.push_back({spec.name, std::move(merged)});
   }
   TENON_RETURN_IF_ERROR(program.ReplaceParameters(after));
   return before;

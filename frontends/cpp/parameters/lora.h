@@ -41,7 +41,6 @@ struct LowRankUpdate {
 // An adapter. It refers to the bytes of its file.
 struct Adapter {
   std::vector<LowRankUpdate> updates;  // by module, in alphabetical order
-  bool fan_in_fan_out = false;         // weights are [inputs, outputs]
 };
 
 // Reads a file in the format safetensors with tensors "…lora_A.weight" and "…lora_B.weight". The
@@ -55,7 +54,8 @@ absl::StatusOr<Adapter> ReadAdapter(const std::string& path, const AdapterOption
 // weights names such as "onnx::MatMul_350".
 struct AdapterWeight {
   std::string parameter;  // its name
-  // Whether it is [inputs, outputs]. Empty: as its shape says, which must not be a square.
+  // Whether it is [inputs, outputs]. Empty: as its shape says, or of a square its readers
+  // (TensorSpec::inputs_first).
   std::optional<bool> transposed{};
 };
 
@@ -71,7 +71,8 @@ struct ApplyOptions {
 // in reverse order. Other threads may run the program meanwhile, but not replace its parameters.
 //
 // NotFound if a weight is not there or `weights` names what the adapter lacks. InvalidArgument if
-// two are, or if shapes do not fit or do not tell the axes. Nothing is replaced then.
+// two are, if shapes do not fit, or if neither they nor readers tell the axes. Nothing is replaced
+// then.
 absl::StatusOr<std::vector<ParameterValue>> ApplyAdapter(Program& program, const Adapter& adapter,
                                                          const ApplyOptions& options = {});
 

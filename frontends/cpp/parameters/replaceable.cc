@@ -55,6 +55,13 @@ class Marker {
     if (found) return absl::OkStatus();
     std::vector<std::string> names;
     for (const auto& [candidate, what] : named_) names.push_back(candidate);
+    // Hosts make such patterns of names that users know.
+    if (const std::string end = name.substr(1); pattern && name[0] == '*' && !IsGlob(end)) {
+      return absl::InvalidArgumentError(
+          fmt::format("no parameter and no named constant that can be replaceable has a name that "
+                      "ends with '{}'{}",
+                      ShownName(end), DidYouMean(end, names)));
+    }
     return absl::InvalidArgumentError(fmt::format(
         "'{}' {} no parameter and no named constant that can be replaceable{}", ShownName(name),
         pattern ? "matches" : "names", pattern ? "" : DidYouMean(name, names)));

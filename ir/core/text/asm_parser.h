@@ -102,6 +102,8 @@ class AsmParser {
   // it.
   bool ParseTrailingLocation(Location& location, std::string_view& pending_alias);
   bool FindLocationAlias(std::string_view name, Location& location) const;
+  // Reports an error if a reference makes the text too long or too deep.
+  bool CountReference(std::string_view alias);
 
   Context& context_;
   Lexer lexer_;
@@ -125,8 +127,6 @@ class AsmParser {
     int64_t parts = 0;
     int depth = 0;
   };
-  // Reports an error if a reference makes the text too long or too deep.
-  bool CountReference(std::string_view alias);
   bool ParseTypeUncounted(Type& type);
   bool ParseTensorType(Type& type);  // at "<"
   bool ParseTensorBody(Type& type);
@@ -187,8 +187,9 @@ class AsmParser {
   std::map<std::string, Type, std::less<>> type_aliases_;
   std::map<std::string, Attribute, std::less<>> attribute_aliases_;
   std::map<std::string, Location, std::less<>> location_aliases_;
-  std::map<std::string, AliasSize, std::less<>> alias_sizes_;  // of types and attributes
-  int64_t parts_ = 0;        // types and attributes so far, with those of aliases at each reference
+  std::map<std::string, AliasSize, std::less<>> alias_sizes_;  // of all aliases
+  // Types, attributes and locations so far, with those of aliases at each reference.
+  int64_t parts_ = 0;
   int64_t alias_parts_ = 0;  // those of references alone
   int deepest_ = 0;          // of the alias that is being read
   std::map<std::string, std::shared_ptr<const Blob>, std::less<>> resources_;

@@ -375,6 +375,7 @@ bool AsmParser::ParseAliasDefinition() {
   if (ConsumeKeyword("loc")) {
     Location location;
     if (!ParseLocation(location)) return false;
+    add_size();
     location_aliases_.emplace(std::move(name), location);
     return true;
   }

@@ -50,9 +50,12 @@ bool AsmParser::ParseLocation(Location& location) {
 
 bool AsmParser::ParseLocationBody(Location& location) {
   DepthGuard guard(*this);
+  ++parts_;
   if (!CheckDepth()) return false;
   if (At(TokenKind::kHashId)) {
-    if (!FindLocationAlias(token_.text.substr(1), location)) {
+    if (FindLocationAlias(token_.text.substr(1), location)) {
+      if (!CountReference(token_.text.substr(1))) return false;
+    } else {
       return ErrorOnce(token_.text, offset(),
                        fmt::format("undefined location alias '{}'", token_.text));
     }

@@ -52,7 +52,8 @@ absl::StatusOr<OwnedOp> OpParser::ParseTopLevel() {
 
 bool OpParser::ResolveLocations() {
   auto resolve = [&](std::string_view alias, Location& location) {
-    if (FindLocationAlias(alias.substr(1), location)) return true;
+    if (FindLocationAlias(alias.substr(1), location))
+      return CountReference(alias.substr(1)) || KeepError();
     ErrorOnce(alias, static_cast<size_t>(alias.data() - lexer_.text().data()),
               fmt::format("undefined location alias '{}'", alias));
     return KeepError();

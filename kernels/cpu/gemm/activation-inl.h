@@ -148,7 +148,8 @@ inline Reg GeluOfTables(Reg x) {
   } else {
     tail = TailOfPieces<T>(kTailOf8, bits, t);
   }
-  return V::MaxKeepingNan(x, V::Zero()) - size * tail;
+  // The tail is 0 there: of -inf it makes NaN, as in the other kernels.
+  return V::MaxKeepingNan(x, V::Zero()) - V::MaxKeepingNan(size, V::Zero() - x) * tail;
 }
 
 template <ActivationKind kKind>

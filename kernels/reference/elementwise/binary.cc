@@ -95,17 +95,23 @@ T Min(T a, T b) {
 }
 
 template <typename T>
-T IntegerPower(T base, int64_t exponent) {
-  if (exponent < 0) {  // truncated 1 / base^|exponent|
+T IntegerPower(T base, int64_t exponent, bool is_unsigned) {
+  if (exponent < 0 && !is_unsigned) {  // truncated 1 / base^|exponent|
     if (base == T{1}) return 1;
     if (std::is_signed_v<T> && base == static_cast<T>(-1)) return exponent % 2 == 0 ? 1 : base;
     return 0;
   }
   uint64_t result = 1, square = static_cast<uint64_t>(base);
-  for (; exponent > 0; exponent >>= 1, square *= square) {
-    if ((exponent & 1) != 0) result *= square;
+  for (auto rest = static_cast<uint64_t>(exponent); rest > 0; rest >>= 1, square *= square) {
+    if ((rest & 1) != 0) result *= square;
   }
   return static_cast<T>(result);
+}
+
+// A float to the power of an integer, which no float type holds: its last bit decides the sign.
+double SignedPower(double base, const TensorView& exponent, int64_t i) {
+  const double size = std::pow(std::fabs(base), DoubleAt(exponent, i));
+  return std::signbit(base) && (IndexAt(exponent, i) & 1) != 0 ? -size : size;
 }
 
 KernelStatus Pow(const RunArgs& args) {
@@ -122,12 +128,17 @@ KernelStatus Pow(const RunArgs& args) {
       const T base = a[walk[0]];
       if constexpr (kIsFloat<T>) {
         using C = Compute<T>;
+        if (!IsFloat(exponent.dtype)) {
+          result[i] =
+              static_cast<T>(static_cast<C>(SignedPower(static_cast<C>(base), exponent, walk[1])));
+          continue;
+        }
         const C e = static_cast<C>(DoubleAt(exponent, walk[1]));
         result[i] = static_cast<T>(std::pow(static_cast<C>(base), e));
       } else if (IsFloat(exponent.dtype)) {
         result[i] = Convert<T>(std::pow(static_cast<double>(base), DoubleAt(exponent, walk[1])));
       } else {
-        result[i] = IntegerPower(base, IndexAt(exponent, walk[1]));
+        result[i] = IntegerPower(base, IndexAt(exponent, walk[1]), exponent.dtype == DType::kU64);
       }
     }
     return KernelStatus::Ok();
