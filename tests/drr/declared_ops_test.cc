@@ -116,6 +116,9 @@ TEST_F(DeclaredOpsTest, MistakesNameThePlace) {
             "x.drr:1:16: 'i46' is no kind of attribute (exp");
   EXPECT_EQ(Why("op my.y(x) {a: i64 = 1.5} -> elementwise"),
             "x.drr:1:22: expected a whole number, got '1.5'");
+  EXPECT_EQ(Why("op my.y(x) {a: i64 = 10000000000000000000000} -> elementwise"),
+            "x.drr:1:22: '10000000000000000000000' is too large (expected a whole number of 64 "
+            "bits)");
   EXPECT_EQ(Why("op my.y(x) {a: {\"b\"} = \"c\"} -> elementwise"),
             "x.drr:1:24: 'c' is no value of attribute 'a'");
   EXPECT_EQ(Why("op my.y(x) {a?: i64 = 1} -> elementwise"),

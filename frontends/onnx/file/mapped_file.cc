@@ -43,7 +43,8 @@ absl::StatusOr<size_t> ReadSome(int fd, std::byte* to, size_t size, bool is_firs
       waited = 0;
       is_first = false;  // there was a writer: if it goes, this is the end
     } else if (waited >= kPatienceMs) {
-      return size_t{0};
+      return absl::InvalidArgumentError(
+          fmt::format("{}: nobody wrote to this FIFO within 5 seconds", path));
     } else {
       usleep(kStepMs * 1000);
     }

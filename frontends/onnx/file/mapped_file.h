@@ -22,7 +22,8 @@ struct FileBytes {
 
 // Maps a regular file. Standard input ("-") and other kinds of files are read to their end. Waits
 // up to five seconds for a writer of a FIFO. NotFound if the file cannot be read, InvalidArgument
-// for a folder. ResourceExhausted if a file that is not regular has more than `stream_bytes` bytes.
+// for a folder, and for a FIFO to which nobody wrote. ResourceExhausted if a file that is not
+// regular has more than `stream_bytes` bytes.
 absl::StatusOr<FileBytes> MapFile(const std::string& path,
                                   int64_t stream_bytes = Limits().stream_bytes);
 // Maps an open regular file. Does not close `fd`.
