@@ -29,6 +29,11 @@ absl::StatusOr<int64_t> RuleTextParser::Integer() {
   int64_t value = 0;
   auto [end, error] =
       std::from_chars(token_.text.data(), token_.text.data() + token_.text.size(), value);
+  if (token_.kind == Token::Kind::kNumber && error == std::errc::result_out_of_range &&
+      end == token_.text.data() + token_.text.size()) {
+    return ErrorAt(
+        token_, fmt::format("'{}' is too large (expected a whole number of 64 bits)", token_.text));
+  }
   if (token_.kind != Token::Kind::kNumber || error != std::errc() ||
       end != token_.text.data() + token_.text.size()) {
     return Expected("a whole number");
