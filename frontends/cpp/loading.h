@@ -11,10 +11,6 @@
 
 namespace tenon {
 
-// Returns a Context with all dialects and the extension of `options`, which emits to
-// `options.on_diagnostic`. InvalidArgument for wrong limits and for a wrong extension.
-absl::StatusOr<std::shared_ptr<Context>> NewContext(const LoadOptions& options);
-
 // Returns the kernels of this build and of the extension, which may be null.
 std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Extension* extension);
 

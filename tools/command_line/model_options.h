@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "frontends/cpp/passes.h"
 #include "frontends/cpp/tenon.h"
 #include "frontends/debug/compare.h"
 #include "tools/command_line/extension_options.h"

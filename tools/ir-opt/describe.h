@@ -8,6 +8,10 @@
 #include "absl/status/statusor.h"
 #include "pass/pass.h"
 
+namespace tenon {
+struct Extension;
+}
+
 namespace tenon::ir_opt {
 
 // Returns what the programs know about one thing: a pass, a pipeline, an operation, a dialect, a

@@ -54,7 +54,7 @@ namespace {
 
 // Rules that belong together: a family, or those of one file.
 struct RuleGroup {
-  std::string name;   // "norm"; of a file, none
+  std::string name;   // "norm", or that of a plugin; of a file, none
   std::string title;  // "norm (fuse)"
   std::string summary;
   pattern::RuleSet rules;
@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<RuleGroup>> RuleGroups(const std::vector<std::string>
     given = extension->rules;
     for (const LoadedPlugin& plugin : extension->plugins) {
       if (plugin.rules.count == 0) continue;
-      groups.push_back({plugin.name, "rules of the plugin " + plugin.file,
+      groups.push_back({plugin.name, plugin.name, "rules of the plugin " + plugin.file,
                         RulesOf(plugin, *extension), /*built_in=*/false});
     }
   }

@@ -130,7 +130,7 @@ absl::StatusOr<Program> LoadSaved(const std::string& path, const LoadProgramOpti
         path));
   }
   TENON_ASSIGN_OR_RETURN(const std::shared_ptr<Context> context,
-                         NewContext(LoadOptionsOf(options)));
+                         MakeContext(LoadOptionsOf(options)));
   ReadBinaryOptions read;
   read.file_name = path;
   read.owner = file.owner;
