@@ -63,6 +63,7 @@ const OpEntry* FindOp(std::string_view name);
 // was chosen, its state and the shapes of the results. Not thread-safe: one thread at a time.
 class Engine {
  public:
+  // Makes an engine without any signatures.
   explicit Engine(EngineOptions options = {});
   ~Engine();
   Engine(const Engine&) = delete;

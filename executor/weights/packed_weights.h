@@ -124,7 +124,7 @@ class InstructionWeights {
     Tensor tensor;                         // null: the input is not constant
     std::shared_ptr<LargeConstant> large;  // holds the bytes, if it is set
   };
-  static constexpr int kNoNumber = -1;
+  static constexpr int kNoNumber = -1;  // an instruction of which nothing is on disk
 
   // `constants` is by kernel input. `instruction` counts those of the program that pack, in the
   // order of compiling. kNoNumber: nothing is on disk, neither in the cache folder nor in a file of

@@ -33,6 +33,7 @@ enum {
 // Reads an attribute of any kind, which must be all of `text`: `{axis = 1 : i64, keep}`.
 TENON_C_API TenonStatus* tenonAttributeParse(TenonContext context, TenonString text,
                                              TenonAttribute* attribute);
+// true or false.
 TENON_C_API TenonStatus* tenonAttributeBool(TenonContext context, bool value,
                                             TenonAttribute* attribute);
 // An integer of type i64.
@@ -41,6 +42,7 @@ TENON_C_API TenonStatus* tenonAttributeInt64(TenonContext context, int64_t value
 // A number that is rounded to a float type: TENON_F16, TENON_BF16, TENON_F32 or TENON_F64.
 TENON_C_API TenonStatus* tenonAttributeFloat(TenonContext context, TenonDType dtype, double value,
                                              TenonAttribute* attribute);
+// A text, which is copied.
 TENON_C_API TenonStatus* tenonAttributeString(TenonContext context, TenonString value,
                                               TenonAttribute* attribute);
 // array<i64: …>. `values` may be NULL without elements.
@@ -49,6 +51,7 @@ TENON_C_API TenonStatus* tenonAttributeInt64s(TenonContext context, const int64_
 // [a, b]: a list of attributes.
 TENON_C_API TenonStatus* tenonAttributeArray(TenonContext context, const TenonAttribute* elements,
                                              size_t count, TenonAttribute* attribute);
+// A type of the same context.
 TENON_C_API TenonStatus* tenonAttributeType(TenonContext context, TenonType type,
                                             TenonAttribute* attribute);
 // The contents of a tensor of the static type `type`: `bytes` has exactly its size, row-major, and
@@ -57,12 +60,15 @@ TENON_C_API TenonStatus* tenonAttributeElements(TenonContext context, TenonType 
                                                 const void* bytes, size_t size,
                                                 TenonAttribute* attribute);
 
+// The kind; TENON_ATTRIBUTE_NULL for a null handle.
 TENON_C_API TenonAttributeKind tenonAttributeGetKind(TenonAttribute attribute);
 // The answers below are 0 or empty for attributes of another kind.
+
 // Of a bool, and of an integer other than 0.
 TENON_C_API bool tenonAttributeBoolValue(TenonAttribute attribute);
 // Of an integer or a bool.
 TENON_C_API int64_t tenonAttributeIntValue(TenonAttribute attribute);
+// Of a float.
 TENON_C_API double tenonAttributeFloatValue(TenonAttribute attribute);
 // Of a string, of a symbol without its @, or of an opaque attribute. Lives as long as the context.
 TENON_C_API TenonString tenonAttributeText(TenonAttribute attribute);

@@ -15,28 +15,28 @@ extern "C" {
 
 // An attribute with its name.
 typedef struct TenonNamedAttribute {
-  TenonString name;
-  TenonAttribute attribute;
+  TenonString name;          // of the attribute
+  TenonAttribute attribute;  // its value
 } TenonNamedAttribute;
 
 // An operation to be made. Everything belongs to one context.
 typedef struct TenonOperationState {
-  size_t struct_size;
-  TenonString name;  // with its dialect: "ten.matmul"
-  TenonLocation location;
+  size_t struct_size;          // sizeof(TenonOperationState)
+  TenonString name;            // with its dialect: "ten.matmul"
+  TenonLocation location;      // all 0 if unknown
   const TenonValue* operands;  // of all groups, in order
-  size_t num_operands;
+  size_t num_operands;         // length of `operands`
   // The types of the results. With `infer_results` they follow from the shape function instead.
   const TenonType* result_types;
-  size_t num_result_types;
-  bool infer_results;
+  size_t num_result_types;  // length of `result_types`
+  bool infer_results;       // the shape function gives the types
   // Of the definition, or others. Missing ones get their defaults. An operation with several
   // optional or variadic groups needs `operandSegmentSizes`: array<i32: 1, 0, 2>.
   const TenonNamedAttribute* attributes;
-  size_t num_attributes;
+  size_t num_attributes;         // length of `attributes`
   const TenonBlock* successors;  // of a terminator: blocks of the region that will hold it
-  size_t num_successors;
-  size_t num_regions;  // made without blocks: tenonRegionAddBlock
+  size_t num_successors;         // length of `successors`
+  size_t num_regions;            // made without blocks: tenonRegionAddBlock
 } TenonOperationState;
 
 // Makes a detached operation, which the caller owns until it is inserted. NotFound for an unknown
@@ -70,10 +70,12 @@ TENON_C_API TenonStatus* tenonOperationSetOperand(TenonOperation op, size_t inde
 // for a value that does not fit the definition.
 TENON_C_API TenonStatus* tenonOperationSetAttribute(TenonOperation op, TenonString name,
                                                     TenonAttribute attribute);
+// Sets where an operation comes from; all 0 for unknown.
 TENON_C_API TenonStatus* tenonOperationSetLocation(TenonOperation op, TenonLocation location);
 
 // Gives all uses of `value` to `other`.
 TENON_C_API TenonStatus* tenonValueReplaceAllUses(TenonValue value, TenonValue other);
+// Changes the type of a value, and nothing else.
 TENON_C_API TenonStatus* tenonValueSetType(TenonValue value, TenonType type);
 // A hint for people: the printer shows it. An empty name removes it.
 TENON_C_API TenonStatus* tenonValueSetName(TenonValue value, TenonString name);
@@ -81,6 +83,7 @@ TENON_C_API TenonStatus* tenonValueSetName(TenonValue value, TenonString name);
 // Appends a block with these arguments to a region, which owns it.
 TENON_C_API TenonStatus* tenonRegionAddBlock(TenonRegion region, const TenonType* argument_types,
                                              size_t num_arguments, TenonBlock* block);
+// Appends an argument to a block of a region.
 TENON_C_API TenonStatus* tenonBlockAddArgument(TenonBlock block, TenonType type,
                                                TenonValue* argument);
 

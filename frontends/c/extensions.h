@@ -18,7 +18,9 @@
 extern "C" {
 #endif
 
+// Makes an empty extension, which the caller owns.
 TENON_C_API TenonStatus* tenonExtensionCreate(TenonExtension** extension);
+// Destroys an extension. Models that were loaded with it go on.
 TENON_C_API void tenonExtensionDestroy(TenonExtension* extension);
 
 // Adds a file that declares operations: JSON, or rules in text. It is read when a model is loaded.
@@ -35,14 +37,14 @@ typedef TenonStatus* (*TenonPassFn)(TenonOperation op, bool* changed, void* stat
 
 // A pass. It runs where a pipeline names it: "O2,acme-pass".
 typedef struct TenonPass {
-  size_t struct_size;
-  TenonString name;     // letters, digits, '-', '_' and '.'
-  TenonString summary;  // one line
-  bool on_modules;      // runs on modules; otherwise on functions
-  bool thread_safe;     // several threads may run it on different functions
-  TenonPassFn run;
-  void* state;
-  void (*destroy)(void* state);
+  size_t struct_size;            // sizeof(TenonPass)
+  TenonString name;              // letters, digits, '-', '_' and '.'
+  TenonString summary;           // one line
+  bool on_modules;               // runs on modules; otherwise on functions
+  bool thread_safe;              // several threads may run it on different functions
+  TenonPassFn run;               // not NULL
+  void* state;                   // passed to `run`
+  void (*destroy)(void* state);  // destroys `state`; may be NULL
 } TenonPass;
 
 // Adds a pass. TENON_ALREADY_EXISTS for a name in use.

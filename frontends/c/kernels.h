@@ -12,23 +12,30 @@ extern "C" {
 // One call of a kernel. Valid during the call.
 typedef struct TenonKernelCall TenonKernelCall;
 
+// The number of inputs.
 TENON_C_API size_t tenonKernelCallNumInputs(const TenonKernelCall* call);
 // An input. TENON_DTYPE_INVALID for an absent one, and for an index that is out of range.
 TENON_C_API TenonTensorView tenonKernelCallInput(const TenonKernelCall* call, size_t index);
+// The number of outputs.
 TENON_C_API size_t tenonKernelCallNumOutputs(const TenonKernelCall* call);
 // An output, whose elements the kernel writes.
 TENON_C_API TenonTensorView tenonKernelCallOutput(const TenonKernelCall* call, size_t index);
 
 // These give the value of an attribute, with defaults filled in, and return true. They return false
 // if there is none of the name and type, and always for operations of Tenon's own dialects.
+
+// Of a bool.
 TENON_C_API bool tenonKernelCallBool(const TenonKernelCall* call, TenonString name, bool* value);
+// Of an integer.
 TENON_C_API bool tenonKernelCallInt64(const TenonKernelCall* call, TenonString name,
                                       int64_t* value);
+// Of a float.
 TENON_C_API bool tenonKernelCallDouble(const TenonKernelCall* call, TenonString name,
                                        double* value);
-// The text and the numbers are valid during the call.
+// Of a string, which is valid during the call of the kernel.
 TENON_C_API bool tenonKernelCallString(const TenonKernelCall* call, TenonString name,
                                        TenonString* value);
+// Of a list of integers, which is valid during the call of the kernel.
 TENON_C_API bool tenonKernelCallInt64s(const TenonKernelCall* call, TenonString name,
                                        const int64_t** values, size_t* count);
 
@@ -44,8 +51,8 @@ typedef TenonStatus* (*TenonKernelFn)(const TenonKernelCall* call, void* state);
 
 // A kernel.
 typedef struct TenonKernel {
-  size_t struct_size;
-  TenonString op;  // of the extension, or of Tenon: "acme.gelu"
+  size_t struct_size;  // sizeof(TenonKernel)
+  TenonString op;      // of the extension, or of Tenon: "acme.gelu"
   // "acme.gelu.fast". Kernels whose names begin with "ref." also evaluate constants, and check
   // rules; their results must not depend on the machine.
   TenonString name;
@@ -53,9 +60,9 @@ typedef struct TenonKernel {
   // Inputs whose memory the first output may share: bit 1u << i. Set it if the kernel reads element
   // i before it writes it.
   uint32_t inplace_inputs;
-  TenonKernelFn run;
-  void* state;
-  void (*destroy)(void* state);
+  TenonKernelFn run;             // not NULL
+  void* state;                   // passed to `run`
+  void (*destroy)(void* state);  // destroys `state`; may be NULL
 } TenonKernel;
 
 // Adds a kernel for the CPU.

@@ -25,10 +25,10 @@ enum {
 
 // A message about the model. Valid during the call of the handler. Later versions may add members.
 typedef struct TenonDiagnostic {
-  TenonSeverity severity;
-  TenonString message;   // without its place
-  TenonString location;  // a node, or "model.mlir:3:4"; empty if unknown
-  TenonString text;      // all of it, with notes and the line of the text
+  TenonSeverity severity;  // how serious it is
+  TenonString message;     // without its place
+  TenonString location;    // a node, or "model.mlir:3:4"; empty if unknown
+  TenonString text;        // all of it, with notes and the line of the text
 } TenonDiagnostic;
 // Receives messages. One thread calls it at a time, possibly not the one that made the call.
 typedef void (*TenonDiagnosticFn)(const TenonDiagnostic* diagnostic, void* state);
@@ -44,17 +44,16 @@ typedef struct TenonLimits {
 
 // How models are read and made.
 typedef struct TenonLoadOptions {
-  size_t struct_size;
+  size_t struct_size;  // sizeof(TenonLoadOptions)
   // A model whose context the new one shares, with its extension, handler and limits: operations
   // can move between the two, and the other members of this struct that are about the context must
   // be 0. NULL: a context of its own.
   const TenonModel* context_of;
   const TenonExtension* extension;  // copied; NULL for none
-  // Receives errors, warnings and remarks of everything done with the context; may be NULL. The
-  // state is kept as long as the context.
+  // Receives errors, warnings and remarks of everything done with the context; may be NULL.
   TenonDiagnosticFn on_diagnostic;
-  void* diagnostic_state;
-  void (*destroy_diagnostic_state)(void* state);
+  void* diagnostic_state;  // passed to `on_diagnostic`; kept as long as the context
+  void (*destroy_diagnostic_state)(void* state);  // destroys `diagnostic_state`; may be NULL
   // Accepts operations of unknown dialects.
   bool allow_unregistered_dialects;
   // The folder of external data of an ONNX model; empty: that of the file.
@@ -63,12 +62,12 @@ typedef struct TenonLoadOptions {
   bool allow_external_data_links;
   // Files in the format safetensors with values of parameters and named constants.
   const TenonString* parameter_files;
-  size_t num_parameter_files;
-  TenonLimits limits;
+  size_t num_parameter_files;  // length of `parameter_files`
+  TenonLimits limits;          // of the context
   // Names of parameters and named constants, or patterns such as "*.weight", that
   // tenonProgramReplaceParameters may give other values.
   const TenonString* replaceable;
-  size_t num_replaceable;
+  size_t num_replaceable;  // length of `replaceable`
 } TenonLoadOptions;
 
 // Reads an ONNX model, IR text or a binary module; "-" is standard input. `options` may be NULL.

@@ -15,8 +15,8 @@ enum { TENON_SINGLE = 0, TENON_OPTIONAL = 1, TENON_VARIADIC = 2 };
 
 // A group of operands or results.
 typedef struct TenonValueDef {
-  TenonString name;
-  TenonArity arity;
+  TenonString name;  // of the group
+  TenonArity arity;  // how many values it has
   // The element types that a tensor may have: bit 1u << TENON_F32 and so on. 0: any type.
   uint32_t dtypes;
 } TenonValueDef;
@@ -41,8 +41,8 @@ enum {
 
 // An attribute of an operation.
 typedef struct TenonAttributeDef {
-  TenonString name;
-  TenonAttributeType type;
+  TenonString name;          // of the attribute
+  TenonAttributeType type;   // which values it takes
   bool optional;             // the operation can exist without it
   TenonString default_text;  // as in text: "1.0 : f32"; empty for no default
 } TenonAttributeDef;
@@ -65,7 +65,9 @@ enum {
 typedef struct TenonInferCall TenonInferCall;
 // In this context the types of results are made.
 TENON_C_API TenonContext tenonInferCallContext(const TenonInferCall* call);
+// The number of operands of all groups.
 TENON_C_API size_t tenonInferCallNumOperands(const TenonInferCall* call);
+// The type of an operand.
 TENON_C_API TenonType tenonInferCallOperand(const TenonInferCall* call, size_t index);
 // Defaults are filled in; null if the attribute is absent.
 TENON_C_API TenonAttribute tenonInferCallAttribute(const TenonInferCall* call, TenonString name);
@@ -80,12 +82,14 @@ typedef TenonStatus* (*TenonVerifyFn)(TenonOperation op, void* state);
 
 // An operation that is folded. Valid during the call.
 typedef struct TenonFoldCall TenonFoldCall;
+// The operation itself.
 TENON_C_API TenonOperation tenonFoldCallOperation(const TenonFoldCall* call);
 // The constant that an operand is; null for other operands.
 TENON_C_API TenonAttribute tenonFoldCallConstant(const TenonFoldCall* call, size_t operand);
-// Replaces a result by an existing value, or by a constant.
+// Replaces a result by an existing value.
 TENON_C_API TenonStatus* tenonFoldCallSetValue(TenonFoldCall* call, size_t result,
                                                TenonValue value);
+// Replaces a result by a constant.
 TENON_C_API TenonStatus* tenonFoldCallSetConstant(TenonFoldCall* call, size_t result,
                                                   TenonAttribute constant);
 // Replaces all results, or none. Creates and changes nothing.
@@ -101,24 +105,24 @@ enum {
 
 // An operation. All functions may be NULL, except that TENON_INFER_CALL needs `infer`.
 typedef struct TenonOpDef {
-  size_t struct_size;
-  TenonString name;     // with its dialect, which must not be one of Tenon: "acme.gelu"
-  TenonString summary;  // one sentence
-  const TenonValueDef* operands;
-  size_t num_operands;
-  const TenonValueDef* results;  // the last one alone may be optional or variadic
-  size_t num_results;
+  size_t struct_size;             // sizeof(TenonOpDef)
+  TenonString name;               // with its dialect, which must not be one of Tenon: "acme.gelu"
+  TenonString summary;            // one sentence
+  const TenonValueDef* operands;  // groups, in order
+  size_t num_operands;            // length of `operands`
+  const TenonValueDef* results;   // the last one alone may be optional or variadic
+  size_t num_results;             // length of `results`
   const TenonAttributeDef* attributes;  // in any order
-  size_t num_attributes;
-  const TenonString* regions;  // their names
-  size_t num_regions;
-  uint32_t traits;  // bits
-  TenonInferKind infer_kind;
-  TenonInferFn infer;
-  TenonVerifyFn verify;
-  TenonFoldFn fold;
-  void* state;
-  void (*destroy)(void* state);
+  size_t num_attributes;                // length of `attributes`
+  const TenonString* regions;           // their names
+  size_t num_regions;                   // length of `regions`
+  uint32_t traits;                      // bits
+  TenonInferKind infer_kind;            // how types of results follow
+  TenonInferFn infer;                   // for TENON_INFER_CALL
+  TenonVerifyFn verify;                 // checks an operation
+  TenonFoldFn fold;                     // folds an operation
+  void* state;                          // passed to the functions
+  void (*destroy)(void* state);         // destroys `state`
 } TenonOpDef;
 
 // Adds an operation. A node `gelu` of an ONNX domain `acme` becomes `acme.gelu`. Most mistakes of a

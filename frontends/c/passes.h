@@ -38,23 +38,23 @@ typedef void (*TenonProgressFn)(TenonString pass, void* state);
 
 // How a model is optimized. `state` is passed to the callbacks, during the call only.
 typedef struct TenonOptimizeOptions {
-  size_t struct_size;
-  TenonLevel level;
+  size_t struct_size;  // sizeof(TenonOptimizeOptions)
+  TenonLevel level;    // unless `pipeline` is given
   // Pipeline text in place of a level, such as "canonicalize,cse" or "O2,acme-pass".
   TenonString pipeline;
-  TenonPrecision precision;
+  TenonPrecision precision;       // of the weights of linear layers
   const TenonString* rule_files;  // rules in text (docs/guide/write-a-rule.md)
-  size_t num_rule_files;
+  size_t num_rule_files;          // length of `rule_files`
   // Names of rules, families or patterns such as "pack-*" that are not applied.
   const TenonString* disabled_rules;
-  size_t num_disabled_rules;
-  bool fast_math;    // also rules that may overflow or change infinities without a proof
-  bool verify_each;  // verifies the IR after each pass
-  int threads;       // 0: one; TENON_ALL_CORES. With on_pass or cancel one thread does all.
+  size_t num_disabled_rules;  // length of `disabled_rules`
+  bool fast_math;             // also rules that may overflow or change infinities without a proof
+  bool verify_each;           // verifies the IR after each pass
+  int threads;  // 0: one; TENON_ALL_CORES. With on_pass or cancel one thread does all.
   // Makes no further changes once it is cancelled; the call returns TENON_CANCELLED then. The model
   // is valid, and optimized in part. May be NULL.
   const TenonCancelToken* cancel;
-  void* state;
+  void* state;              // passed to the callbacks
   TenonRuleFn on_rule;      // called at the end of a call that succeeds; may be NULL
   TenonProgressFn on_pass;  // called while passes run; may be NULL
 } TenonOptimizeOptions;
@@ -71,11 +71,12 @@ TENON_C_API TenonStatus* tenonModelApplyRules(TenonModel* model, TenonString rul
 
 // A pass, or a pipeline with a name. Valid during the call.
 typedef struct TenonPassInfo {
-  TenonString name;
-  TenonString summary;
+  TenonString name;      // of the pass or pipeline
+  TenonString summary;   // what it does
   TenonString anchor;    // "func.func" or "builtin.module"; empty for a pipeline
   TenonString pipeline;  // the text that a pipeline stands for; empty for a pass
 } TenonPassInfo;
+// Receives a pass or pipeline.
 typedef void (*TenonPassInfoFn)(const TenonPassInfo* pass, void* state);
 
 // Calls `visit` for each pass and then for each pipeline, in the order of their names. With those

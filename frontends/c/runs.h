@@ -12,25 +12,27 @@ extern "C" {
 // A dense row-major tensor in memory of the caller. `data` is aligned to the element type, and may
 // be NULL without elements; `shape` may be NULL for rank 0. Calls copy the shape and no element.
 typedef struct TenonTensorView {
-  void* data;
-  TenonDType dtype;
-  const int64_t* shape;
-  size_t rank;
+  void* data;            // row-major elements; not owned
+  TenonDType dtype;      // the element type
+  const int64_t* shape;  // `rank` extents
+  size_t rank;           // the number of dimensions
 } TenonTensorView;
 
 // A tensor that a run has made. Several threads may read it.
 typedef struct TenonTensor TenonTensor;
 // Its bytes and shape, which are valid until it is destroyed; all 0 for NULL.
 TENON_C_API TenonTensorView tenonTensorView(const TenonTensor* tensor);
-// The number of elements and of bytes; 0 for NULL.
+// The number of elements; 0 for NULL.
 TENON_C_API int64_t tenonTensorNumElements(const TenonTensor* tensor);
+// The number of bytes of all elements; 0 for NULL.
 TENON_C_API size_t tenonTensorNumBytes(const TenonTensor* tensor);
+// Destroys a tensor.
 TENON_C_API void tenonTensorDestroy(TenonTensor* tensor);
 
 // ---- runs
 // How a program runs.
 typedef struct TenonRunOptions {
-  size_t struct_size;
+  size_t struct_size;  // sizeof(TenonRunOptions)
   // Once it is cancelled, the run ends soon with TENON_CANCELLED. May be NULL.
   const TenonCancelToken* cancel;
   uint64_t seed;  // of the random numbers
@@ -50,7 +52,9 @@ TENON_C_API TenonStatus* tenonProgramRun(const TenonProgram* program, const Teno
 // alive. TENON_FAILED_PRECONDITION for a call during another call of the session.
 typedef struct TenonSession TenonSession;
 
+// Makes a session, which the caller owns.
 TENON_C_API TenonStatus* tenonSessionCreate(const TenonProgram* program, TenonSession** session);
+// Destroys a session.
 TENON_C_API void tenonSessionDestroy(TenonSession* session);
 // As tenonProgramRun.
 TENON_C_API TenonStatus* tenonSessionRun(TenonSession* session, const TenonTensorView* inputs,
@@ -70,6 +74,7 @@ TENON_C_API TenonStatus* tenonSessionOutputShapes(TenonSession* session,
                                                   TenonShapeFn visit, void* state);
 
 // ---- parameters
+// The number of parameters that may be replaced.
 TENON_C_API size_t tenonProgramNumParameters(const TenonProgram* program);
 // A parameter that may be replaced (TenonLoadOptions); NULL for an index that is out of range.
 TENON_C_API const TenonPort* tenonProgramParameter(const TenonProgram* program, size_t index);
@@ -85,7 +90,9 @@ TENON_C_API TenonStatus* tenonProgramReplaceParameters(TenonProgram* program,
 // memory of the binding until they are bound. It keeps the program alive.
 typedef struct TenonBinding TenonBinding;
 
+// Makes a binding without inputs, which the caller owns.
 TENON_C_API TenonStatus* tenonBindingCreate(const TenonProgram* program, TenonBinding** binding);
+// Destroys a binding.
 TENON_C_API void tenonBindingDestroy(TenonBinding* binding);
 // Every run reads this memory, whose contents may change between runs. It must outlive the binding,
 // or be replaced first. TENON_NOT_FOUND for another name, and TENON_INVALID_ARGUMENT for another
@@ -99,6 +106,7 @@ TENON_C_API TenonStatus* tenonBindingSetOutput(TenonBinding* binding, TenonStrin
 // After each run the output becomes the input of the next one, as for a KV cache.
 TENON_C_API TenonStatus* tenonBindingCarry(TenonBinding* binding, TenonString output,
                                            TenonString input);
+// Runs the program with what is bound. `options` may be NULL.
 TENON_C_API TenonStatus* tenonSessionRunBinding(TenonSession* session, TenonBinding* binding,
                                                 const TenonRunOptions* options);
 // Gives the output of the last run, which the next run overwrites. TENON_FAILED_PRECONDITION before

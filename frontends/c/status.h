@@ -41,9 +41,10 @@ extern "C" {
 // Changes with every release that adds something.
 #define TENON_C_API_MINOR 0
 
-// The versions of the library that runs, which may be newer than the headers. The C API has its
-// own: one major version keeps all functions that it ever had.
+// The major version of the C API in the library that runs, which may be newer than the headers. A
+// major version keeps all functions that it ever had, and is not that of Tenon.
 TENON_C_API int tenonCApiMajor(void);
+// The minor version of the C API in the library that runs.
 TENON_C_API int tenonCApiMinor(void);
 // The version of Tenon, such as "0.1.0". Lives as long as the process.
 TENON_C_API const char* tenonVersion(void);
@@ -51,8 +52,8 @@ TENON_C_API const char* tenonVersion(void);
 // ---- texts
 // A text of `size` bytes, which need not end with a null byte. An empty one may have null data.
 typedef struct TenonString {
-  const char* data;
-  size_t size;
+  const char* data;  // not owned
+  size_t size;       // bytes
 } TenonString;
 
 // The text of a C string; NULL is an empty text.

@@ -75,10 +75,12 @@ TENON_C_API TenonStatus* tenonTypeSymbolicTensor(TenonContext context, TenonDTyp
                                                  TenonType* type);
 // An element type by itself.
 TENON_C_API TenonStatus* tenonTypeScalar(TenonContext context, TenonDType dtype, TenonType* type);
+// A function type: (a, b) -> (c). A list without types may be NULL.
 TENON_C_API TenonStatus* tenonTypeFunction(TenonContext context, const TenonType* inputs,
                                            size_t num_inputs, const TenonType* results,
                                            size_t num_results, TenonType* type);
 
+// The kind; TENON_TYPE_NULL for a null handle.
 TENON_C_API TenonTypeKind tenonTypeGetKind(TenonType type);
 // The element type of a tensor, or a scalar type; TENON_DTYPE_INVALID for others.
 TENON_C_API TenonDType tenonTypeGetDType(TenonType type);
@@ -88,11 +90,13 @@ TENON_C_API int64_t tenonTypeRank(TenonType type);
 TENON_C_API int64_t tenonTypeExtent(TenonType type, size_t axis);
 // The same as text: "768", "batch", "?". Lives as long as the context.
 TENON_C_API TenonString tenonTypeExtentText(TenonType type, size_t axis);
-// Of a function type, or the elements of a tuple.
+// The number of inputs of a function type, or of elements of a tuple.
 TENON_C_API size_t tenonTypeNumInputs(TenonType type);
+// The type of one of these.
 TENON_C_API TenonType tenonTypeInput(TenonType type, size_t index);
-// Of a function type.
+// The number of results of a function type.
 TENON_C_API size_t tenonTypeNumResults(TenonType type);
+// The type of a result of a function type.
 TENON_C_API TenonType tenonTypeResult(TenonType type, size_t index);
 // Passes the text of the type to `sink`.
 TENON_C_API TenonStatus* tenonTypePrint(TenonType type, TenonTextFn sink, void* state);

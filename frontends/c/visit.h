@@ -15,6 +15,7 @@ enum {
   TENON_WALK_SKIP = 1,  // without what lies inside; the same as ON when walking inside first
   TENON_WALK_STOP = 2   // ends the walk
 };
+// Receives an operation of a walk, and says how it goes on.
 typedef TenonWalk (*TenonWalkFn)(TenonOperation op, void* state);
 
 // Calls `visit` for `op` and all in it, each before what lies inside of it. `visit` must not erase
@@ -27,7 +28,7 @@ TENON_C_API TenonStatus* tenonOperationWalkInsideFirst(TenonOperation op, TenonW
 
 // How operations are printed.
 typedef struct TenonPrintOptions {
-  size_t struct_size;
+  size_t struct_size;    // sizeof(TenonPrintOptions)
   bool generic;          // the text of mlir-opt, with names in quotes
   bool locations;        // with loc(...)
   bool elide_resources;  // without the bytes of large constants; nothing can read this back

@@ -28,10 +28,15 @@ struct LoadedPlugin {
   std::string file{};  // as the host named it
   // Its parts of a list of the extension.
   struct Part {
-    size_t begin = 0, count = 0;
-    bool Has(size_t index) const { return index - begin < count; }
+    size_t begin = 0;  // the first element
+    size_t count = 0;  // the number of elements
+    bool Has(size_t index) const { return index - begin < count; }  // true for one of them
   };
-  Part dialects{}, op_files{}, kernels{}, rules{}, passes{};
+  Part dialects{};  // of Extension::dialects
+  Part op_files{};  // of Extension::op_files
+  Part kernels{};   // of Extension::kernels
+  Part rules{};     // of Extension::rules
+  Part passes{};    // of Extension::passes
 };
 
 // Passed to Load, kept by the Model, used by Optimize and Compile. Models and threads share it; do

@@ -57,6 +57,7 @@ using PluginFunction = const PluginInfo*();
 }  // namespace tenon
 
 #define TENON_PLUGIN_TEXT_OF(x) #x
+// The value of a macro as text.
 #define TENON_PLUGIN_TEXT(x) TENON_PLUGIN_TEXT_OF(x)
 // Memory of objects has other sizes with these.
 #if defined(__SANITIZE_ADDRESS__)

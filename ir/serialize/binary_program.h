@@ -23,11 +23,11 @@ struct BinaryProgram {
   std::vector<std::string> facts;     // for what the program was made
   // Bytes that the program needs. The same bytes of several users are stored once.
   struct Data {
-    uint64_t user = 0;
-    std::string name;
+    uint64_t user = 0;                 // whose bytes they are
+    std::string name;                  // tells the bytes of one user apart
     std::span<const std::byte> bytes;  // the caller's
   };
-  std::vector<Data> data;
+  std::vector<Data> data;  // in the order of the file
 };
 
 // Writes `module` as WriteBinaryModule does, and the program behind it. Constants that both have
@@ -41,14 +41,15 @@ bool LooksLikeBinaryProgram(std::string_view bytes);
 // What FindBinaryProgram returns. All views point into the file.
 struct FoundProgram {
   bool found = false;  // false: a binary module without a program
-  std::vector<std::string_view> facts;
+  std::vector<std::string_view> facts;  // BinaryProgram::facts
+  // BinaryProgram::Data, as the file has it.
   struct Data {
-    uint64_t user = 0;
-    std::string_view name;
+    uint64_t user = 0;       // whose bytes they are
+    std::string_view name;   // tells the bytes of one user apart
     std::string_view bytes;  // at a multiple of 64 in the file
     uint64_t checksum = 0;   // the XXH3-64 of the bytes, which nobody has compared
   };
-  std::vector<Data> data;
+  std::vector<Data> data;  // in the order of the file
 };
 // Reads what a file says of its program, and checks the places of its data. Reads no byte of the
 // data and nothing of the modules. Errors as for ReadBinaryModule.

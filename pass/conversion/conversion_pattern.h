@@ -28,7 +28,10 @@ class ConversionRewriter : public Rewriter {
   // As in Rewriter, but the types of values and results may differ.
   void Replace(Operation* op, std::span<const Value> values);
   void Replace(Operation* op, Value value) { Replace(op, {&value, 1}); }
+  // Replaces `op` by the results of `made`, which must have as many.
   void ReplaceByResultsOf(Operation* op, Operation* made);
+  // Makes an op of the generated class `Op` before `op`, and replaces `op` by its results. Errors are
+  // those of Op::Create.
   template <typename Op, typename... Args>
   absl::StatusOr<Op> ReplaceWith(Operation* op, Args&&... args) {
     OpBuilder before = OpBuilder::Before(op);
@@ -38,7 +41,7 @@ class ConversionRewriter : public Rewriter {
     return made;
   }
   using Rewriter::Erase;
-  void Erase(Operation* op);
+  void Erase(Operation* op);  // As in Rewriter.
 
   // Converts the types of all block arguments of `region`. Returns false, and changes nothing, if
   // one cannot be converted.
@@ -66,9 +69,10 @@ class ConversionRewriter : public Rewriter {
 // The operands of an op in the types that a pattern works with.
 class ConvertedOperands {
  public:
+  // Does not own `op` and `values`. `values` has one for each operand of `op`.
   ConvertedOperands(const Operation* op, std::span<const Value> values)
       : op_(op), values_(values) {}
-  size_t size() const { return values_.size(); }
+  size_t size() const { return values_.size(); }           // the number of operands
   Value operator[](size_t i) const { return values_[i]; }  // requires i < size()
   std::span<const Value> all() const { return values_; }   // in order
   std::span<const Value> group(unsigned group) const {     // of an operand of the definition
@@ -109,6 +113,7 @@ class ConversionPattern : public RewritePattern {
 template <typename Op>
 class OpConversionPattern : public ConversionPattern {
  public:
+  // The arguments are those of ConversionPattern.
   explicit OpConversionPattern(std::string name, const TypeConverter* converter = nullptr,
                                int benefit = 0)
       : ConversionPattern(std::move(name), std::string(Op::kName), converter, benefit) {}

@@ -30,9 +30,11 @@ class ConversionTarget {
   // for ops that patterns make, and must not change the IR.
   using Predicate = std::function<bool(const Operation& op)>;
 
+  // The ops of a dialect, such as "acme", are legal.
   void AddLegalDialect(std::string_view name) {
     dialects_[std::string(name)] = {Legality::kLegal, {}};
   }
+  // The ops of a dialect must be converted.
   void AddIllegalDialect(std::string_view name) {
     dialects_[std::string(name)] = {Legality::kIllegal, {}};
   }
@@ -42,6 +44,7 @@ class ConversionTarget {
   }
   // `name` is the full name of an op, such as "acme.book".
   void AddLegalOp(std::string_view name) { ops_[HashOpName(name)] = {Legality::kLegal, {}}; }
+  // The ops of this name must be converted.
   void AddIllegalOp(std::string_view name) { ops_[HashOpName(name)] = {Legality::kIllegal, {}}; }
   // The ops of this name for which `is_legal` returns true.
   void AddDynamicallyLegalOp(std::string_view name, Predicate is_legal) {

@@ -43,7 +43,8 @@ Rule ScaledHalfProduct(const char* name, const char* summary, const Val& x, cons
   return Rule(name, file, line)
       .Summary(summary)
       .Match(product)
-      .Where(If("the number is no half", factor != 0.5))
+      .Where(If("the number is no half", factor != 0.5) &&
+             IsModerateScale("a number from 1e-4 to 1e4", factor))
       .Replace(Mul(made, Splat(Term(factor) * 2)));
 }
 

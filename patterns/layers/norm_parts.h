@@ -50,15 +50,17 @@ inline Condition AreFiniteStatistics(const Val& scale, const Val& mean, const Va
          AreFinite("the variance is finite", var);
 }
 
-// The factors scale / sqrt(var + epsilon) may move to the terms of `sum` (IsFactorOfTerms).
+// The factors scale / sqrt(var + epsilon) may move to the terms of `sum` (IsFactorOfTerms). They
+// are computed in its type, which must hold epsilon.
 inline Condition StatisticsLeaveTerms(const Val& scale, const Val& var, const Attr<float>& epsilon,
                                       const Val& sum) {
   const Term square = LargestSize(scale) * LargestSize(scale);
   constexpr double kHeadroom = 1099511627776;  // 2^40
-  return OnConstants(
-      If("the factors leave the terms of the sum finite",
-         Or(Compare(DTypeOf(sum), "==", DType::kF16),
-            Compare(square, "<=", kHeadroom * kHeadroom * (LowerBound(var) + epsilon)))));
+  return If("the type holds epsilon", Compare(epsilon, "<=", LargestFiniteOf(DTypeOf(sum)))) &&
+         OnConstants(
+             If("the factors leave the terms of the sum finite",
+                Or(Compare(DTypeOf(sum), "==", DType::kF16),
+                   Compare(square, "<=", kHeadroom * kHeadroom * (LowerBound(var) + epsilon)))));
 }
 
 // The rules of norm_channels.cc, in order.

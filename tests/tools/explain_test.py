@@ -140,8 +140,8 @@ def f32(number):
 
 # (what, change of the text, query, what the explanation says)
 CASES = [
-    ('a constant', lambda t: change(t, GELU + 'Constant_2', f32('5.000000e-01'), f32('4.000000e-01')), 'gelu',
-     [f'gelu-erf: nearly at {GELU}Mul_1: matched 4 of 5 ops; stopped at {GELU}Mul_1: operand 1 is the constant 0.4 : '
+    ('a constant', lambda t: change(t, GELU + 'Constant_2', f32('5.000000e-01'), f32('4.000000e-05')), 'gelu',
+     [f'gelu-erf: nearly at {GELU}Mul_1: matched 4 of 5 ops; stopped at {GELU}Mul_1: operand 1 is the constant 4e-05 : '
       'tensor<f32>, the rule wants a constant of 0.5']),
     ('a root', lambda t: change(t, GELU + 'Constant', f32('1.41421354'), f32('1.5')), f'gelu@{GELU}Erf',
      [f'stopped at {GELU}Div: operand 1 is the constant 1.5']),

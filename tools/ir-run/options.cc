@@ -135,7 +135,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::AtolRow<Options>("absolute tolerance (default: 5e-5, f16 2e-3, bf16 1.6e-2)"),
     tools::RtolRow<Options>("relative tolerance (default: 1e-4, f16 2e-3, bf16 1.6e-2)"),
     {{"compare", "", Takes::kValue, "onnxruntime",
-      "compare the value of every node with ONNX Runtime, and name the first that differs"},
+      "compare nodes with ONNX Runtime, and name the first that differs"},
      [](Options& o, const Given& g) { return ReadEngine(g, o.compare); }},
     {{"python", "", Takes::kValue, "PATH",
       "run the other engine with this Python (default: python3)", tools::Times::kOnce, true},

@@ -17,9 +17,10 @@ namespace tenon {
 // as for RegisterDialect. On error nothing is added.
 absl::Status DeclareOp(OpDef def, Context& context);
 
-// Adds a type, or an attribute, under the same rules. AlreadyExists also if another definition has
+// Adds a type under the same rules. AlreadyExists also if another definition has
 // the name. InvalidArgument for a wrong name or parameter.
 absl::Status DeclareType(ParametricDef def, Context& context);
+// The same for an attribute.
 absl::Status DeclareAttribute(ParametricDef def, Context& context);
 
 // True for an op that DeclareOp has added.

@@ -47,6 +47,7 @@ template <DialectTypeClass T>
 bool Isa(Type value) {
   return DialectNameOf(value) == T::kName;
 }
+// The same for an attribute.
 template <DialectAttributeClass T>
 bool Isa(Attribute value) {
   return DialectNameOf(value) == T::kName;
@@ -56,6 +57,7 @@ template <DialectTypeClass T>
 T DynCast(Type value) {
   return Isa<T>(value) ? T(value) : T();
 }
+// The same for an attribute.
 template <DialectAttributeClass T>
 T DynCast(Attribute value) {
   return Isa<T>(value) ? T(value) : T();
