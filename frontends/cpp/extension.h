@@ -28,8 +28,8 @@ struct LoadedPlugin {
   std::string file{};  // as the host named it
   // Its parts of a list of the extension.
   struct Part {
-    size_t begin = 0;  // the first element
-    size_t count = 0;  // the number of elements
+    size_t begin = 0;                                               // the first element
+    size_t count = 0;                                               // the number of elements
     bool Has(size_t index) const { return index - begin < count; }  // true for one of them
   };
   Part dialects{};  // of Extension::dialects

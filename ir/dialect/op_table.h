@@ -39,25 +39,25 @@ struct SuccessorRow {
 
 // An operation.
 struct OpRow {
-  const char* name;                          // OpDef::name
-  const char* summary;                       // OpDef::summary
-  std::span<const OperandRow> operands;      // OpDef::operands
-  std::span<const OperandRow> results;       // OpDef::results
-  std::span<const AttrRow> attrs;            // OpDef::attrs
-  std::span<const char* const> regions;      // OpDef::regions
-  std::span<const SuccessorRow> successors;  // OpDef::successors
-  uint32_t traits;                           // OpDef::traits
-  InferFn::Function infer;                   // OpDef::infer
-  VerifyFn::Function verify;                 // OpDef::verify
-  FoldFn::Function fold;                     // OpDef::fold
+  const char* name;                              // OpDef::name
+  const char* summary;                           // OpDef::summary
+  std::span<const OperandRow> operands;          // OpDef::operands
+  std::span<const OperandRow> results;           // OpDef::results
+  std::span<const AttrRow> attrs;                // OpDef::attrs
+  std::span<const char* const> regions;          // OpDef::regions
+  std::span<const SuccessorRow> successors;      // OpDef::successors
+  uint32_t traits;                               // OpDef::traits
+  InferFn::Function infer;                       // OpDef::infer
+  VerifyFn::Function verify;                     // OpDef::verify
+  FoldFn::Function fold;                         // OpDef::fold
   void (*interfaces)(InterfaceMap& interfaces);  // adds them; null: none
 };
 
 // A type or an attribute.
 struct ParametricRow {
-  const char* name;                     // ParametricDef::name
-  const char* summary;                  // ParametricDef::summary
-  std::span<const AttrRow> parameters;  // ParametricDef::parameters
+  const char* name;                                               // ParametricDef::name
+  const char* summary;                                            // ParametricDef::summary
+  std::span<const AttrRow> parameters;                            // ParametricDef::parameters
   absl::Status (*verify)(std::span<const Attribute> parameters);  // null: nothing more to check
 };
 

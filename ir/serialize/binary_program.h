@@ -40,7 +40,7 @@ bool LooksLikeBinaryProgram(std::string_view bytes);
 
 // What FindBinaryProgram returns. All views point into the file.
 struct FoundProgram {
-  bool found = false;  // false: a binary module without a program
+  bool found = false;                   // false: a binary module without a program
   std::vector<std::string_view> facts;  // BinaryProgram::facts
   // BinaryProgram::Data, as the file has it.
   struct Data {

@@ -30,8 +30,8 @@ class ConversionRewriter : public Rewriter {
   void Replace(Operation* op, Value value) { Replace(op, {&value, 1}); }
   // Replaces `op` by the results of `made`, which must have as many.
   void ReplaceByResultsOf(Operation* op, Operation* made);
-  // Makes an op of the generated class `Op` before `op`, and replaces `op` by its results. Errors are
-  // those of Op::Create.
+  // Makes an op of the generated class `Op` before `op`, and replaces `op` by its results. Errors
+  // are those of Op::Create.
   template <typename Op, typename... Args>
   absl::StatusOr<Op> ReplaceWith(Operation* op, Args&&... args) {
     OpBuilder before = OpBuilder::Before(op);

@@ -357,7 +357,7 @@ class ExternalData(InFolder):
 
   def test_checker(self):
     try:
-      import onnx  # pylint: disable=import-outside-toplevel
+      import onnx.checker  # pylint: disable=import-outside-toplevel
     except ImportError:
       self.skipTest('needs the Python package onnx')
     model = self.path('m.onnx')

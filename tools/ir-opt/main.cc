@@ -288,6 +288,7 @@ int Main(const std::vector<std::string>& arguments) {
     if (!held.ok()) return Fail(kBadInput, held.status());
     std::vector<std::string> all = *held;
     all.insert(all.end(), arguments.begin(), arguments.end());
+    registry = PassRegistry();  // the line brings its passes again
     options = ParseCommandLine(all, registry);
     if (!options.ok()) return Fail(kBadInput, options.status());
   }
