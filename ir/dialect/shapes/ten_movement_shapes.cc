@@ -7,6 +7,7 @@
 #include "ir/base/check.h"
 #include "ir/core/context/context.h"
 #include "ir/dialect/shapes/infer_helpers.h"
+#include "ir/dialect/shapes/pad_value.h"
 #include "ir/dialect/shapes/shape_functions.h"
 
 namespace tenon {
@@ -313,10 +314,7 @@ absl::Status InferScatterNd(const InferContext& c, ResultTypes& results) {
 absl::Status InferPad(const InferContext& c, ResultTypes& results) {
   const Type x = c.operands[0];
   const std::span<const DimExpr> pads = InferDimList(c, "pads");
-  if (Type value = c.operand(1); value && value.dtype() != x.dtype()) {
-    return c.Error(fmt::format("value must have x's element type {}, not {}", Name(x.dtype()),
-                               Name(value.dtype())));
-  }
+  TENON_RETURN_IF_ERROR(CheckPadValue(c, x, c.operand(1)));
   if (!x.is_tensor()) return SetResult(results, x);
   const size_t rank = x.rank();
   TENON_RETURN_IF_ERROR(CheckCount(c, "pads", pads.size(), 2 * rank));

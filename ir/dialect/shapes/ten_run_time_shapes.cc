@@ -6,6 +6,7 @@
 #include "ir/base/check.h"
 #include "ir/core/context/context.h"
 #include "ir/dialect/shapes/infer_helpers.h"
+#include "ir/dialect/shapes/pad_value.h"
 #include "ir/dialect/shapes/shape_functions.h"
 
 namespace tenon {
@@ -184,10 +185,7 @@ absl::Status InferUnique(const InferContext& c, ResultTypes& results) {
 
 absl::Status InferDynamicPad(const InferContext& c, ResultTypes& results) {
   const Type x = c.operand(0), pads = c.operand(1), value = c.operand(2), axes = c.operand(3);
-  if (value && value.dtype() != x.dtype()) {
-    return c.Error(fmt::format("value must have x's element type {}, not {}", Name(x.dtype()),
-                               Name(value.dtype())));
-  }
+  TENON_RETURN_IF_ERROR(CheckPadValue(c, x, value));
   TENON_RETURN_IF_ERROR(CheckList(c, "pads", pads));
   if (axes) TENON_RETURN_IF_ERROR(CheckList(c, "axes", axes));
   if (!x.is_tensor()) return SetResult(results, x);
