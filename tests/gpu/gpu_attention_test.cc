@@ -105,9 +105,19 @@ TEST(GpuAttentionTest, ManyRowsAreComputedInTiles) {
 // The same with operands that are copied while a block computes, or read in vectors.
 TEST(GpuAttentionTest, TilesOfVectors) {
   for (const DType dtype : kFloats) {
-    for (const Size& s : {Size{11, 12, 66, 72, 32, 32}, Size{5, 11, 130, 70, 16, 64},
-                          Size{1, 2, 50, 200, 64, 64}, Size{1, 2, 40, 150, 128, 72, 60}}) {
+    for (const Size& s :
+         {Size{11, 12, 66, 72, 32, 32}, Size{5, 11, 130, 70, 16, 64}, Size{1, 2, 50, 200, 64, 64},
+          Size{1, 2, 40, 150, 128, 72, 60}, Size{9, 8, 70, 40, 128, 104}}) {
       EXPECT_EQ(CompareAttention(s, s.q_len == 50, dtype), Launched{"Attention"});
+    }
+  }
+}
+
+// Elements of 16 bits that tensor cores cannot read.
+TEST(GpuAttentionTest, TilesOfShortElementsBesideVectors) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    for (const Size& s : {Size{2, 3, 66, 72, 20, 32}, Size{1, 2, 50, 70, 64, 64}}) {
+      EXPECT_EQ(CompareAttention(s, true, dtype, 1), Launched{"Attention"});
     }
   }
 }

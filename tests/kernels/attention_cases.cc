@@ -31,8 +31,8 @@ struct AttentionSizes {
               : random.Chance(15) ? random.Int(100, 300)
                                   : random.Int(2, 60)),
         k_len(random.Chance(20) ? random.Int(100, 300) : random.Int(1, 60)),
-        dim(random.Int(1, 40)),
-        v_dim(random.Chance(50) ? dim : random.Int(1, 40)) {
+        dim(Columns(random)),
+        v_dim(random.Chance(50) ? dim : Columns(random)) {
     if (!random.Chance(15)) return;
     // Decoding with a long past: few heads share many keys.
     batch = 1;
@@ -40,6 +40,10 @@ struct AttentionSizes {
     q_len = random.Int(1, 4);
     k_len = random.Int(500, 1100);
     dim = v_dim = random.Int(1, 150);
+  }
+  // Of a head; often whole vectors of elements of 16 bits.
+  static int64_t Columns(Random& random) {
+    return random.Chance(30) ? 8 * random.Int(1, 9) : random.Int(1, 40);
   }
   // Windows of an image: about as many rows as keys, rarely more than a block of them, for every
   // head.

@@ -9,15 +9,16 @@ namespace tenon::kernels::gpu {
 
 // Starts to copy 16 bytes to shared memory. Both addresses are multiples of 16. Nobody may touch
 // `to` from now until the thread has waited for the copy; other threads see it after a barrier.
-__device__ inline void CopyAsync(float* to, const float* from) {
+template <typename T>
+__device__ inline void CopyAsync(T* to, const T* from) {
 #if defined(__CUDACC__)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(to))),
                "l"(__cvta_generic_to_global(from))
                : "memory");
 #else
-  // A copy may arrive at once, and may be late.
-  *reinterpret_cast<Pack<float, 4>*>(to) = {{NAN, NAN, NAN, NAN}};
+  // A copy may arrive at once, and may be late. Until then there is NaN, whatever the type.
+  *reinterpret_cast<Pack<uint64_t, 2>*>(to) = {{~uint64_t{0}, ~uint64_t{0}}};
   emulator::CopyLater(to, from);
 #endif
 }
@@ -37,7 +38,7 @@ __device__ inline void WaitForCopies() {
 #else
   emulator::Copy copy;
   while (emulator::TakeCopy(kPending, copy)) {
-    *static_cast<Pack<float, 4>*>(copy.to) = *As<Pack<float, 4> >(copy.from);
+    *static_cast<Pack<uint64_t, 2>*>(copy.to) = *As<Pack<uint64_t, 2>>(copy.from);
   }
 #endif
 }

@@ -275,7 +275,7 @@ void LaunchOn(StreamHandle stream, const AttentionParams& p) {
   const int columns = p.dim > p.v_dim ? p.dim : p.v_dim;
   const bool in_ints = (p.q_len | p.k_len) < 1 << 30;
   if (p.q_len > kMostFewRows && p.splits == 1 && columns <= kTileColumns && in_ints) {
-    LaunchTiles(stream, p);
+    if (!LaunchTensorCores(stream, p)) LaunchTiles(stream, p);
     return;
   }
   DispatchFloats(p.dtype, [&]<typename T>() {

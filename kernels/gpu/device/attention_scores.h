@@ -122,6 +122,9 @@ inline constexpr int kTileColumns = 128;  // the widest head of LaunchTiles
 // Launches attention of many rows, whose keys are not split. Heads have at most kTileColumns
 // columns, and fewer than 2^30 queries and keys.
 void LaunchTiles(StreamHandle stream, const AttentionParams& p);
+// The same on tensor cores. Returns false, and launches nothing, unless elements have 16 bits and
+// the rows of queries, keys and values lie in whole vectors.
+bool LaunchTensorCores(StreamHandle stream, const AttentionParams& p);
 
 }  // namespace tenon::kernels::gpu
 
