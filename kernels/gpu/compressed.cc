@@ -59,7 +59,9 @@ KernelStatus Prepare(PrepareArgs& args, std::shared_ptr<KernelState>& out_state)
 KernelStatus RunFewRows(const RunArgs& args, const Extents& e, const Activation& activation) {
   const auto& attrs = args.get<fused::CompressedLinearAttrs>();
   const TensorView &out = args.outputs[0], residual = Operand(args.inputs, 3);
-  CompressedParams p = {};
+  ThinProductParams p = {};
+  p.dtype = out.dtype;
+  p.weights = args.inputs[1].dtype;
   p.transpose_w = attrs.transpose_w;
   p.activation = activation.kind;
   p.alpha = activation.alpha;
@@ -67,9 +69,9 @@ KernelStatus RunFewRows(const RunArgs& args, const Extents& e, const Activation&
   p.x = args.inputs[0].data;
   p.w = args.inputs[1].data;
   if (args.inputs[1].dtype == DType::kI8) p.scale = args.inputs[4].as<float>();
-  p.bias = Operand(args.inputs, 2).as<float>();
-  p.residual = residual.as<float>();
-  p.out = out.as<float>();
+  p.bias = Operand(args.inputs, 2).data;
+  p.residual = residual.data;
+  p.out = out.data;
   p.rows = e.rows;
   p.n = e.n;
   p.k = e.k;

@@ -8,6 +8,31 @@
 namespace tenon::kernels::gpu {
 namespace {
 
+// A linear layer of few rows: no product of the library, whose tiles have many.
+KernelStatus ThinLinear(const RunArgs& args, const MatMulParams& product, const LinearTail& tail) {
+  ThinProductParams p = {};
+  p.dtype = p.weights = product.dtype;
+  p.transpose_w = product.transpose_b;
+  p.activation = tail.activation.kind;
+  p.alpha = tail.activation.alpha;
+  p.beta = tail.activation.beta;
+  p.x = product.a;
+  p.w = product.b;
+  p.bias = tail.bias.data;
+  p.residual = tail.residual.data;
+  p.out = product.out;
+  p.rows = product.m;
+  p.n = product.n;
+  p.k = p.group = product.k;
+  const TensorView& out = tail.out;
+  p.residual_at = ToStrided<1>(ToDims(out.shape), {StridesIn(tail.residual, out.shape)});
+  return QueueOf(args).Launch(p);
+}
+
+bool IsThin(const MatMulParams& p) {
+  return p.m <= kThinProductRows && p.batch == 1 && !p.transpose_a && p.k < INT32_MAX;
+}
+
 KernelStatus MatMul(const RunArgs& args) {
   const auto& attrs = args.get<ten::MatmulAttrs>();
   const TensorView &a = args.inputs[0], &b = args.inputs[1], &out = args.outputs[0];
@@ -46,6 +71,12 @@ KernelStatus MatMul(const RunArgs& args) {
   batch.pop_back();
   strides[0].pop_back();
   strides[1].pop_back();
+  if (batch.empty() && IsThin(p)) {
+    p.a = a.data;
+    p.b = b.data;
+    p.out = out.data;
+    return ThinLinear(args, p, LinearTail{out, {}, {}, {}});
+  }
   StridedWalk<2> walk(View(batch), strides);
   for (int64_t i = 0, n = Product(View(batch)); i < n; ++i, walk.Next()) {
     p.a = a.as<std::byte>() + walk[0] * size;
@@ -73,6 +104,7 @@ KernelStatus Linear(const RunArgs& args) {
   p.out_stride = p.m * p.n;
   LinearTail tail = {out, Operand(args.inputs, 2), Operand(args.inputs, 3), ToActivation(attrs)};
   if (p.k == 0) return tail.Launch(QueueOf(args), /*from_zero=*/true);
+  if (IsThin(p)) return ThinLinear(args, p, tail);
   tail.PutInto(p);
   if (KernelStatus status = QueueOf(args).Launch(p); !status.ok()) return status;
   return tail.Launch(QueueOf(args));

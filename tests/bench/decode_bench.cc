@@ -93,6 +93,16 @@ absl::Status Main(const std::string& path, int64_t past, int64_t tokens, int64_t
   }
   TENON_ASSIGN_OR_RETURN(const tenon::Program program, tenon::Compile(std::move(model), options));
   Decoder decoder = {program, program.NewSession(), tenon::IoBinding(program)};
+  size_t pasts = 0, presents = 0;
+  for (const tenon::TensorSpec& input : program.inputs()) pasts += input.dtype == DType::kF32;
+  for (const tenon::TensorSpec& output : program.outputs())
+    presents += !PastOf(output.name, program).empty();
+  if (pasts == 0 || pasts != presents) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{} inputs are f32, and {} outputs become one of them (expected an output \"present.…\" for "
+        "each input \"past.…\")",
+        pasts, presents));
+  }
   std::string line;
   while (std::getline(std::cin, line)) {
     std::vector<double> steps, fixed;

@@ -94,6 +94,8 @@ class PyTorch:
         import torch
         import transformers
         self.torch, self.make_cache = torch, transformers.DynamicCache
+        if family not in families.FAMILIES:
+            sys.exit(f"decode_loop.py: {family}: no such family (tools/models/export.py --list names them)")
         self.case = families.FAMILIES[family]("sdpa", "full")
         self.model = self.case.model.model.eval().cuda()
 

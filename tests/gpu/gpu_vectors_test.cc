@@ -61,7 +61,7 @@ TEST(GpuVectorsTest, CompressedWeightsOfFewRowsMayBeDeep) {
       for (const bool int8 : {true, false}) {
         gpu::testing::EmulatedDevice device;
         CompareCompressed(device, s, transpose, int8);
-        EXPECT_EQ(device.log().Launches("Compressed"), int8 || s.rows <= 4 ? 1 : 0);
+        EXPECT_EQ(device.log().Launches("ThinProduct"), int8 || s.rows <= 4 ? 1 : 0);
       }
     }
   }

@@ -67,12 +67,18 @@ def parse_name(name):
     return match.group(1), match.group(2), match.group(3), int(match.group(4))
 
 
+def output_names(case):
+    """Names for a decoder's outputs: what it computes of `past.…` is `present.…`. Others keep the exporter's."""
+    pasts = [name for name in case.inputs if name.startswith("past.")]
+    return ["logits", *(name.replace("past", "present", 1) for name in pasts)] if pasts else None
+
+
 def export_torchscript(model, case, opset, path):
     options = {}
     if case.keep_batch_norm:
         options = dict(training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
     torch.onnx.export(model, tuple(case.inputs.values()), str(path), input_names=list(case.inputs),
-                      dynamic_axes=case.dynamic_axes, opset_version=opset, dynamo=False, **options)
+                      output_names=output_names(case), dynamic_axes=case.dynamic_axes, opset_version=opset, dynamo=False, **options)
 
 
 def export_dynamo(model, case, opset, path):
@@ -80,7 +86,7 @@ def export_dynamo(model, case, opset, path):
     shapes = tuple({axis: torch.export.Dim.AUTO for axis in case.dynamic_axes[name] if value.shape[axis] != 1}
                    for name, value in case.inputs.items())
     program = torch.onnx.export(model, tuple(case.inputs.values()), input_names=list(case.inputs),
-                                dynamic_shapes=(shapes,), opset_version=opset, dynamo=True, verbose=False)
+                                output_names=output_names(case), dynamic_shapes=(shapes,), opset_version=opset, dynamo=True, verbose=False)
     proto = program.model_proto
     for node in proto.graph.node:  # the scope of a node stays, its Python stack goes: it is most of the file
         for entry in [entry for entry in node.metadata_props if entry.key.endswith("stack_trace")]:

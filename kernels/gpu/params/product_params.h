@@ -10,19 +10,25 @@
 
 namespace tenon::kernels::gpu {
 
-// fused.compressed_linear of few rows: out = activation(x * w + bias) + residual, in f32. w is i8
-// with a factor for each `group` elements of a column. If `scale` is null, w is bf16 and x is
-// rounded to bf16. k and group are less than 2^31.
-struct CompressedParams {
+// The most rows of x for which a thin product is faster than the library's.
+inline constexpr int64_t kThinProductRows = 8;
+
+// A product of few rows: out = activation(x * w + bias) + residual, with sums in f32. Elements of
+// x, bias, residual and out are of `dtype`, and those of w too, or of one of these types for f32:
+//   bf16: x is rounded to bf16;
+//   i8: w has a factor of `scale` for each `group` elements of a column.
+// k and group are less than 2^31. No extent is 0, except that of k.
+struct ThinProductParams {
+  DType dtype, weights;
   bool transpose_w;
   ActivationKind activation;
   float alpha, beta;
   const void* x;
   const void* w;
-  const float* scale;
-  const float* bias;      // or null
-  const float* residual;  // or null
-  float* out;
+  const float* scale;    // of i8
+  const void* bias;      // or null
+  const void* residual;  // or null
+  void* out;
   int64_t rows, n, k, group;
   Strided<1> residual_at;
 };
