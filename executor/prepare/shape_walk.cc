@@ -80,9 +80,8 @@ absl::Status Walk::Prepare(std::span<const TensorView> inputs, const EarlierWalk
 
 // Has an operand another shape or value that is known, or an attribute?
 bool Walk::SeesTheSame(const Instruction& instruction, const EarlierWalk& earlier) const {
-  const bool on_cpu = instruction.kernel.backend == kernels::Backend::kCpu;
   if (instruction.kind != Instruction::Kind::kView &&
-      (instruction.kind != Instruction::Kind::kCall || !on_cpu)) {
+      instruction.kind != Instruction::Kind::kCall) {
     return false;
   }
   for (int operand : instruction.operands) {

@@ -234,6 +234,32 @@ TEST_F(DeviceBindingTest, DeviceTensorsThatCannotBeBound) {
   EXPECT_EQ(IoBinding(on_cpu).BindInput(0, tensor).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// Of the sizes that a step computes, those that are the same as in the last step stay where they
+// are.
+TEST_F(DeviceBindingTest, AStepOfOtherShapesKeepsWhatStaysTheSame) {
+  const std::string x = R"(tensor<?xf32, ["P"]>)", y = R"(tensor<?xi64, ["Q"]>)";
+  const Program program = Compiled(Function(
+      "%x: " + x + ", %y: " + y, "(" + x + ", " + y + ") -> (" + x + ", " + y + ")",
+      "  %0 = ten.exp(%x) : (" + x + ") -> " + x + "\n" +
+          "  %1 = ten.shape(%y) <{end = 1 : i64, start = 0 : i64}> : (" + y +
+          ") -> tensor<1xi64>\n" + "  %2 = ten.add(%y, %1) : (" + y + ", tensor<1xi64>) -> " + y +
+          "\n" + "  func.return(%0, %2) : (" + x + ", " + y + ") -> ()\n"));
+  IoBinding binding(program);
+  Session session = program.NewSession();
+  const auto uploads = [&](int64_t p, int64_t q) {
+    EXPECT_TRUE(binding.BindInput(0, Floats({p}, std::vector<float>(p, 0))).ok());
+    EXPECT_TRUE(binding.BindInput(1, Ints({q}, std::vector<int64_t>(q, 5))).ok());
+    device_->log().calls.clear();
+    EXPECT_TRUE(session.Run(binding).ok());
+    EXPECT_EQ(ValuesOf<int64_t>(*binding.output(1)), std::vector<int64_t>(q, 5 + q));
+    return Count(Call::Kind::kToDevice);
+  };
+  EXPECT_EQ(uploads(70, 80), 3);
+  EXPECT_EQ(uploads(71, 80), 2);
+  EXPECT_EQ(uploads(71, 81), 3);
+  EXPECT_EQ(uploads(72, 81), 2);
+}
+
 TEST_F(DeviceBindingTest, ADecodersStepsAgreeWithTheCpus) {
   absl::StatusOr<Model> model = Load("tests/models/llama_past.sdpa.ts17/model.onnx");
   ASSERT_TRUE(model.ok()) << model.status();
