@@ -46,7 +46,7 @@ extern "C" {
 TENON_C_API int tenonCApiMajor(void);
 // The minor version of the C API in the library that runs.
 TENON_C_API int tenonCApiMinor(void);
-// The version of Tenon, such as "0.1.0". Lives as long as the process.
+// The version of Tenon, such as "0.2.0". Lives as long as the process.
 TENON_C_API const char* tenonVersion(void);
 
 // ---- texts
