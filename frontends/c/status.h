@@ -39,7 +39,7 @@ extern "C" {
 // Changes with every release that takes something away or changes it (docs/compatibility.md).
 #define TENON_C_API_MAJOR 1
 // Changes with every release that adds something.
-#define TENON_C_API_MINOR 0
+#define TENON_C_API_MINOR 1
 
 // The major version of the C API in the library that runs, which may be newer than the headers. A
 // major version keeps all functions that it ever had, and is not that of Tenon.
