@@ -6,6 +6,7 @@
 #include "executor/lowering/lowered_op.h"
 #include "executor/memory/lasting_memory.h"
 #include "executor/prepare/concrete_shapes.h"
+#include "executor/prepare/kernel_call.h"
 #include "executor/tensor.h"
 #include "executor/weights/large_constant.h"
 #include "fmt/format.h"
@@ -177,37 +178,18 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   }
   Serial serial;
   kernels::DeviceContext device{&serial};
-  kernels::RunArgs args;
-  args.inputs = in;
-  args.outputs = outputs;
-  args.attrs = attrs.get();
-  args.device = &device;
-  args.data = kernel->data.get();
+  const KernelCall call{*kernel, in, outputs, attrs.get(), device};
   std::shared_ptr<kernels::KernelState> state;
+  size_t scratch_bytes = 0;
+  absl::Status status = PrepareKernel(call, state, scratch_bytes);
   std::shared_ptr<std::byte> scratch;
-  kernels::KernelStatus status;
-  if (kernel->prepare != nullptr) {
-    kernels::PrepareArgs prepare;
-    prepare.inputs = in;
-    prepare.outputs = outputs;
-    prepare.attrs = attrs.get();
-    prepare.device = &device;
-    prepare.data = kernel->data.get();
-    status = kernel->prepare(prepare, state);
-    if (prepare.scratch_bytes > 0) {
-      TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(prepare.scratch_bytes));
-    }
+  if (scratch_bytes > 0) {
+    TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(scratch_bytes));
   }
-  args.state = state.get();
-  args.scratch = scratch.get();
-  if (status.ok()) status = kernel->run(args);
+  if (status.ok()) status = RunKernel(call, state.get(), scratch.get());
   if (!status.ok()) {
-    absl::StatusCode code = absl::StatusCode::kInvalidArgument;
-    if (status.code() == kernels::KernelStatus::Code::kUnsupported)
-      code = absl::StatusCode::kUnimplemented;
-    if (status.code() == kernels::KernelStatus::Code::kOutOfMemory)
-      code = absl::StatusCode::kResourceExhausted;
-    return absl::Status(code, fmt::format("{}: {}", info.name(), status.message()));
+    return absl::Status(status.code(),
+                        fmt::format("{}: {}", info.name(), std::string(status.message())));
   }
   for (Attribute operand : operands) {
     if (IsLarge(operand)) operand.blob()->DropPages();

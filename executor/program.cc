@@ -6,6 +6,7 @@
 #include "executor/compile/compiler.h"
 #include "executor/compile/program_versions.h"
 #include "executor/lowering/lowered_op.h"
+#include "executor/prepare/kernel_call.h"
 #include "executor/program_impl.h"
 #include "executor/session.h"
 #include "fmt/format.h"
@@ -51,19 +52,13 @@ absl::Status ProgramImpl::WithoutMarks(absl::Status status, std::string* place) 
 
 absl::Status ProgramImpl::KernelError(const Instruction& instruction,
                                       const kernels::KernelStatus& status) const {
-  absl::StatusCode code = absl::StatusCode::kInternal;
-  if (status.code() == kernels::KernelStatus::Code::kInvalidArgument)
-    code = absl::StatusCode::kInvalidArgument;
-  if (status.code() == kernels::KernelStatus::Code::kUnsupported)
-    code = absl::StatusCode::kUnimplemented;
   std::string limit;
-  if (status.code() == kernels::KernelStatus::Code::kOutOfMemory) {
-    code = absl::StatusCode::kResourceExhausted;
-    if (instruction.kernel.backend == kernels::Backend::kCpu)
-      limit = fmt::format(" {}", kMemoryLimit);
-  }
-  return Error(instruction, absl::Status(code, fmt::format("{}: {}{}", instruction.source->name(),
-                                                           status.message(), limit)));
+  if (status.code() == kernels::KernelStatus::Code::kOutOfMemory &&
+      instruction.kernel.backend == kernels::Backend::kCpu)
+    limit = fmt::format(" {}", kMemoryLimit);
+  return Error(instruction, absl::Status(CodeOf(status.code()),
+                                         fmt::format("{}: {}{}", instruction.source->name(),
+                                                     status.message(), limit)));
 }
 
 absl::StatusOr<Program> Program::Compile(Operation* func, const ProgramOptions& options) {

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "executor/eager/generated_calls.h"
 #include "executor/eager/signature.h"
+#include "executor/prepare/kernel_call.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/dialect/dialects.h"
@@ -18,7 +19,6 @@
 namespace tenon::eager {
 namespace {
 
-using kernels::KernelStatus;
 using kernels::TensorView;
 
 std::shared_ptr<const kernels::KernelRegistry> CpuKernels() {
@@ -28,25 +28,6 @@ std::shared_ptr<const kernels::KernelRegistry> CpuKernels() {
     return registry;
   }();
   return kRegistry;
-}
-
-absl::Status ToStatus(const KernelStatus& status) {
-  if (status.ok()) return absl::OkStatus();
-  absl::StatusCode code = absl::StatusCode::kInvalidArgument;
-  switch (status.code()) {
-    case KernelStatus::Code::kUnsupported:
-      code = absl::StatusCode::kUnimplemented;
-      break;
-    case KernelStatus::Code::kOutOfMemory:
-      code = absl::StatusCode::kResourceExhausted;
-      break;
-    case KernelStatus::Code::kInternal:
-      code = absl::StatusCode::kInternal;
-      break;
-    default:
-      break;
-  }
-  return absl::Status(code, std::string(status.message()));
 }
 
 // What tells calls apart, but for attributes. An absent tensor has element type 0 and no extents.
@@ -146,8 +127,8 @@ struct Engine::Impl {
                                   const void* attrs, CallReport* report);
   absl::Status Prepare(const Signature& signature, std::span<const TensorView> out,
                        std::shared_ptr<kernels::KernelState>& state, size_t& scratch_bytes);
-  absl::StatusOr<Tensors> RunKernel(Signature& signature,
-                                    std::span<const std::span<const Tensor>> operands);
+  absl::StatusOr<Tensors> Run(Signature& signature,
+                              std::span<const std::span<const Tensor>> operands);
 
   EngineOptions options;
   kernels::ThreadPool threads;
@@ -205,22 +186,13 @@ absl::StatusOr<Signature*> Engine::Impl::Find(const OpEntry& op,
 
 absl::Status Engine::Impl::Prepare(const Signature& signature, std::span<const TensorView> out,
                                    std::shared_ptr<kernels::KernelState>& state, size_t& bytes) {
-  bytes = 0;
-  if (signature.kernel->prepare == nullptr) return absl::OkStatus();
   std::vector<TensorView> in = inputs;  // none is constant: prepare sees no data
   for (TensorView& view : in) view.data = nullptr;
-  kernels::PrepareArgs args;
-  args.inputs = in;
-  args.outputs = out;
-  args.attrs = signature.attrs.get();
-  args.device = &device;
-  TENON_RETURN_IF_ERROR(ToStatus(signature.kernel->prepare(args, state)));
-  bytes = args.scratch_bytes;
-  return absl::OkStatus();
+  return PrepareKernel({*signature.kernel, in, out, signature.attrs.get(), device}, state, bytes);
 }
 
-absl::StatusOr<Tensors> Engine::Impl::RunKernel(Signature& signature,
-                                                std::span<const std::span<const Tensor>> operands) {
+absl::StatusOr<Tensors> Engine::Impl::Run(Signature& signature,
+                                          std::span<const std::span<const Tensor>> operands) {
   TENON_RETURN_IF_ERROR(ReadViews(operands, inputs, copies));
   std::shared_ptr<kernels::KernelState> state;
   std::vector<ResultShape> by_value;
@@ -252,14 +224,9 @@ absl::StatusOr<Tensors> Engine::Impl::RunKernel(Signature& signature,
     TENON_ASSIGN_OR_RETURN(scratch, AllocateAligned(bytes));
     scratch_bytes = bytes;
   }
-  kernels::RunArgs args;
-  args.inputs = inputs;
-  args.outputs = outputs;
-  args.attrs = signature.attrs.get();
-  args.device = &device;
-  args.state = signature.by_value ? state.get() : signature.state.get();
-  args.scratch = scratch.get();
-  TENON_RETURN_IF_ERROR(ToStatus(signature.kernel->run(args)));
+  TENON_RETURN_IF_ERROR(
+      RunKernel({*signature.kernel, inputs, outputs, signature.attrs.get(), device},
+                signature.by_value ? state.get() : signature.state.get(), scratch.get()));
   return results;
 }
 
@@ -273,7 +240,7 @@ absl::StatusOr<Tensors> Engine::Impl::Call(const OpEntry& op,
   }
   if (signature->kind == Signature::Kind::kShape)
     return ExtentsOf(*signature, operands.front().front());
-  if (signature->kind == Signature::Kind::kKernel) return RunKernel(*signature, operands);
+  if (signature->kind == Signature::Kind::kKernel) return Run(*signature, operands);
   Tensors results = {operands.front().front()};
   if (signature->by_value) {
     TENON_RETURN_IF_ERROR(ReadViews(operands, inputs, copies));

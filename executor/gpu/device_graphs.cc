@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "executor/gpu/device_session.h"
+#include "executor/prepare/kernel_call.h"
 #include "executor/prepare/prepared.h"
 #include "ir/base/check.h"
 #include "kernels/gpu/gpu_kernels.h"

@@ -1,27 +1,12 @@
 #include "executor/gpu/device_session.h"
 
+#include "executor/prepare/kernel_call.h"
+
 namespace tenon {
 
 using kernels::KernelStatus;
 using kernels::gpu::Device;
 using kernels::gpu::Queue;
-
-absl::Status ToStatus(const KernelStatus& status) {
-  const std::string text(status.message());
-  switch (status.code()) {
-    case KernelStatus::Code::kOk:
-      return absl::OkStatus();
-    case KernelStatus::Code::kInvalidArgument:
-      return absl::InvalidArgumentError(text);
-    case KernelStatus::Code::kUnsupported:
-      return absl::UnimplementedError(text);
-    case KernelStatus::Code::kOutOfMemory:
-      return absl::ResourceExhaustedError(text);
-    case KernelStatus::Code::kInternal:
-      break;
-  }
-  return absl::InternalError(text);
-}
 
 absl::StatusOr<std::unique_ptr<DeviceSession>> DeviceSession::Open(std::shared_ptr<Device> device) {
   std::unique_ptr<Queue> queue;

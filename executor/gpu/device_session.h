@@ -15,8 +15,6 @@
 
 namespace tenon {
 
-absl::Status ToStatus(const kernels::KernelStatus& status);
-
 // A queue of the device and its staging memory. Not thread-safe.
 class DeviceSession {
  public:

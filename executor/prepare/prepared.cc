@@ -5,6 +5,7 @@
 
 #include "executor/gpu/device_session.h"
 #include "executor/memory/contiguous_parts.h"
+#include "executor/prepare/kernel_call.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "kernels/gpu/gpu_kernels.h"

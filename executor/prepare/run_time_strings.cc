@@ -1,5 +1,6 @@
 // Shapes of strings and images, which only their values tell.
 #include "executor/attr_decode.h"
+#include "executor/prepare/kernel_call.h"
 #include "executor/prepare/run_time_shapes_internal.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
@@ -18,13 +19,6 @@ using kernels::KernelStatus;
 using kernels::TensorView;
 
 Shape ShapeOf(const TensorView& view) { return Shape(view.shape.begin(), view.shape.end()); }
-
-absl::Status ToStatus(const KernelStatus& status) {
-  if (status.ok()) return absl::OkStatus();
-  const std::string message(status.message());
-  return status.code() == KernelStatus::Code::kUnsupported ? absl::UnimplementedError(message)
-                                                           : absl::InvalidArgumentError(message);
-}
 
 absl::StatusOr<kernels::StringList> MadeStrings(const OpInfo& info, const void* attrs,
                                                 std::span<const TensorView> operands) {

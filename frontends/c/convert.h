@@ -78,6 +78,14 @@ inline absl::Status ReadText(TenonString text, std::string_view what, std::strin
 inline std::string_view FromC(TenonString text) {
   return text.data == nullptr ? std::string_view() : std::string_view(text.data, text.size);
 }
+// Refuses a path with a null byte.
+inline absl::Status ReadPath(TenonString text, std::string_view what, std::string& out) {
+  std::string_view path;
+  if (absl::Status wrong = ReadText(text, what, path); !wrong.ok()) return wrong;
+  if (path.find('\0') != std::string_view::npos) return Wrong("'{}' has a null byte", what);
+  out = path;
+  return absl::OkStatus();
+}
 // Appends the texts of an argument named `what`.
 absl::Status ReadTexts(const TenonString* texts, size_t count, std::string_view what,
                        std::vector<std::string>& out);

@@ -48,6 +48,18 @@ void Tell(TenonDiagnosticFn handler, void* state, const Context& context,
   handler(&told, state);
 }
 
+}  // namespace
+
+std::function<void(const Context&, const Diagnostic&)> HandlerOf(TenonDiagnosticFn handler,
+                                                                 std::shared_ptr<void> state) {
+  if (handler == nullptr) return nullptr;
+  return [handler, state = std::move(state)](const Context& context, const Diagnostic& diagnostic) {
+    Tell(handler, state.get(), context, diagnostic);
+  };
+}
+
+namespace {
+
 // Makes the context, or shares that of another model.
 absl::Status ReadContext(const TenonLoadOptions& options, std::shared_ptr<void> state,
                          LoadOptions& load) {
@@ -63,12 +75,7 @@ absl::Status ReadContext(const TenonLoadOptions& options, std::shared_ptr<void> 
   }
   if (options.extension != nullptr)
     load.extension = std::make_shared<const Extension>(options.extension->extension);
-  if (options.on_diagnostic != nullptr) {
-    load.on_diagnostic = [handler = options.on_diagnostic, state = std::move(state)](
-                             const Context& context, const Diagnostic& diagnostic) {
-      Tell(handler, state.get(), context, diagnostic);
-    };
-  }
+  load.on_diagnostic = HandlerOf(options.on_diagnostic, std::move(state));
   TENON_ASSIGN_OR_RETURN(load.context, MakeContext(load));
   return absl::OkStatus();
 }
@@ -113,11 +120,9 @@ TenonStatus* MakeModel(const TenonLoadOptions* options, TenonModel** model, Make
 TenonStatus* tenonModelLoad(TenonString path, const TenonLoadOptions* options, TenonModel** model) {
   return c::MakeModel(options, model,
                       [&](const tenon::LoadOptions& load) -> absl::StatusOr<tenon::Model> {
-                        std::string_view text;
-                        TENON_RETURN_IF_ERROR(c::ReadText(path, "path", text));
-                        if (text.find('\0') != std::string_view::npos)
-                          return c::Wrong("'path' has a null byte");
-                        return tenon::Load(std::string(text), load);
+                        std::string file;
+                        TENON_RETURN_IF_ERROR(c::ReadPath(path, "path", file));
+                        return tenon::Load(file, load);
                       });
 }
 

@@ -2,7 +2,11 @@
 #ifndef TENON_FRONTENDS_C_OBJECTS_H_
 #define TENON_FRONTENDS_C_OBJECTS_H_
 
+#include <functional>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "executor/program.h"
@@ -47,6 +51,15 @@ struct TenonTensor {
 namespace tenon::c {
 
 Limits FromC(const TenonLimits& limits);
+
+// The handler of a context that passes messages to `handler`, which may be null.
+std::function<void(const Context&, const Diagnostic&)> HandlerOf(TenonDiagnosticFn handler,
+                                                                 std::shared_ptr<void> state);
+// A function that passes lines to `receive`, which may be null.
+std::function<void(std::string_view)> LinesTo(TenonLineFn receive, void* state);
+
+// Opens the device of a call; null for the CPU.
+absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> OpenDevice(TenonDevice device, int number);
 
 // Verifies the model of a call that changes it.
 absl::Status CheckModel(const TenonModel* model);

@@ -87,6 +87,22 @@ absl::Status OptimizeModel(TenonModel& model, const TenonOptimizeOptions& given)
   return absl::OkStatus();
 }
 
+// The options of a pass. `choices` keeps their lists of texts.
+std::vector<TenonPassOption> OptionsOf(const PassInfo& pass,
+                                       std::vector<std::vector<TenonString>>& choices) {
+  std::vector<TenonPassOption> options;
+  choices.reserve(pass.options.size());
+  for (const PassOption& option : pass.options) {
+    std::vector<TenonString>& texts = choices.emplace_back();
+    for (const std::string& choice : option.choices) texts.push_back(ToC(std::string_view(choice)));
+    options.push_back(
+        {ToC(std::string_view(option.name)), static_cast<TenonPassOptionType>(option.type),
+         ToC(std::string_view(option.default_text)), ToC(std::string_view(option.help)),
+         texts.empty() ? nullptr : texts.data(), texts.size(), option.required});
+  }
+  return options;
+}
+
 // The kernels of the extension are there, too.
 std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Model& model) {
   if (model.extension() == nullptr) return MakeKernelRegistry();
@@ -147,17 +163,23 @@ TenonStatus* tenonListPasses(const TenonExtension* extension, TenonPassInfoFn vi
     TENON_RETURN_IF_ERROR(
         tenon::RegisterAllPasses(registry, extension == nullptr ? nullptr : &extension->extension));
     for (const auto& [name, pass] : registry.passes()) {
+      std::vector<std::vector<TenonString>> choices;
+      const std::vector<TenonPassOption> options = c::OptionsOf(pass, choices);
       const TenonPassInfo info = {c::ToC(std::string_view(name)),
                                   c::ToC(std::string_view(pass.summary)),
                                   c::ToC(std::string_view(pass.anchor)),
-                                  {nullptr, 0}};
+                                  {nullptr, 0},
+                                  options.data(),
+                                  options.size()};
       visit(&info, state);
     }
     for (const auto& [name, pipeline] : registry.pipelines()) {
       const TenonPassInfo info = {c::ToC(std::string_view(name)),
                                   c::ToC(std::string_view(pipeline.summary)),
                                   {nullptr, 0},
-                                  c::ToC(std::string_view(pipeline.text))};
+                                  c::ToC(std::string_view(pipeline.text)),
+                                  nullptr,
+                                  0};
       visit(&info, state);
     }
     return absl::OkStatus();

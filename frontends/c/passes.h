@@ -2,6 +2,7 @@
 #ifndef TENON_FRONTENDS_C_PASSES_H_
 #define TENON_FRONTENDS_C_PASSES_H_
 
+#include "frontends/c/extensions.h"
 #include "frontends/c/models.h"
 #include "frontends/c/programs.h"
 
@@ -71,10 +72,12 @@ TENON_C_API TenonStatus* tenonModelApplyRules(TenonModel* model, TenonString rul
 
 // A pass, or a pipeline with a name. Valid during the call.
 typedef struct TenonPassInfo {
-  TenonString name;      // of the pass or pipeline
-  TenonString summary;   // what it does
-  TenonString anchor;    // "func.func" or "builtin.module"; empty for a pipeline
-  TenonString pipeline;  // the text that a pipeline stands for; empty for a pass
+  TenonString name;                // of the pass or pipeline
+  TenonString summary;             // what it does
+  TenonString anchor;              // "func.func" or "builtin.module"; empty for a pipeline
+  TenonString pipeline;            // the text that a pipeline stands for; empty for a pass
+  const TenonPassOption* options;  // of a pass
+  size_t num_options;              // length of `options`
 } TenonPassInfo;
 // Receives a pass or pipeline.
 typedef void (*TenonPassInfoFn)(const TenonPassInfo* pass, void* state);

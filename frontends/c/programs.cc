@@ -31,6 +31,21 @@ void TenonProgram::Describe(std::span<const tenon::TensorSpec> specs,
   }
 }
 
+namespace tenon::c {
+
+std::function<void(std::string_view)> LinesTo(TenonLineFn receive, void* state) {
+  if (receive == nullptr) return nullptr;
+  return [receive, state](std::string_view line) { receive(ToC(line), state); };
+}
+
+absl::StatusOr<std::shared_ptr<kernels::gpu::Device>> OpenDevice(TenonDevice device, int number) {
+  if (device == TENON_DEVICE_CPU) return nullptr;
+  if (device != TENON_DEVICE_CUDA) return Wrong("there is no device {}", static_cast<int>(device));
+  return OpenCudaDevice(number);
+}
+
+}  // namespace tenon::c
+
 namespace {
 
 absl::Status ReadCompileOptions(const TenonCompileOptions& given, tenon::CompileOptions& options) {
@@ -41,15 +56,8 @@ absl::Status ReadCompileOptions(const TenonCompileOptions& given, tenon::Compile
   std::string_view folder;
   TENON_RETURN_IF_ERROR(c::ReadText(given.weight_cache, "weight_cache", folder));
   options.weight_cache = folder;
-  if (given.on_fallback != nullptr) {
-    options.on_fallback = [&given](std::string_view line) {
-      given.on_fallback(c::ToC(line), given.fallback_state);
-    };
-  }
-  if (given.device == TENON_DEVICE_CPU) return absl::OkStatus();
-  if (given.device != TENON_DEVICE_CUDA)
-    return c::Wrong("there is no device {}", static_cast<int>(given.device));
-  TENON_ASSIGN_OR_RETURN(options.gpu, tenon::OpenCudaDevice(given.device_number));
+  options.on_fallback = c::LinesTo(given.on_fallback, given.fallback_state);
+  TENON_ASSIGN_OR_RETURN(options.gpu, c::OpenDevice(given.device, given.device_number));
   return absl::OkStatus();
 }
 

@@ -9,14 +9,12 @@
 #include "executor/io_binding.h"
 #include "executor/session.h"
 #include "frontends/c/convert.h"
-#include "frontends/c/convert_types.h"
 #include "frontends/c/objects.h"
-#include "ir/base/limits.h"
+#include "frontends/c/tensor_views.h"
 #include "kernels/tensor_view.h"
 
 namespace c = tenon::c;
 
-using tenon::DType;
 using tenon::Tensor;
 using tenon::kernels::TensorView;
 
@@ -30,34 +28,6 @@ struct TenonBinding {
 };
 
 namespace {
-
-// Reads a tensor of the caller, whose size is one that a tensor can have.
-absl::Status ReadView(const TenonTensorView& given, std::string_view what, size_t index,
-                      TensorView& view) {
-  if (absl::Status wrong = c::ReadDType(given.dtype, view.dtype); !wrong.ok())
-    return c::Wrong("{}[{}]: {}", what, index, std::string(wrong.message()));
-  if (given.rank > static_cast<size_t>(tenon::kMaxRank) ||
-      (given.rank > 0 && given.shape == nullptr))
-    return c::Wrong("{}[{}] has no shape of {} extents", what, index, given.rank);
-  view.data = given.data;
-  view.shape = std::span<const int64_t>(given.shape, given.rank);
-  for (const int64_t extent : view.shape) {
-    if (extent < 0) return c::Wrong("{}[{}] has the extent {}", what, index, extent);
-  }
-  return tenon::CheckedBytes(view.dtype, view.shape).status();
-}
-
-absl::Status ReadViews(const TenonTensorView* given, size_t count, std::string_view what,
-                       std::vector<TensorView>& views) {
-  if (count > 0) TENON_RETURN_IF_ERROR(c::NotNull(given, what));
-  for (size_t i = 0; i < count; ++i)
-    TENON_RETURN_IF_ERROR(ReadView(given[i], what, i, views.emplace_back()));
-  return absl::OkStatus();
-}
-
-Tensor BorrowedTensor(const TensorView& view) {
-  return Tensor::Borrow(view.dtype, view.shape, view.data, nullptr);
-}
 
 // Answers a call that runs `run` with options whose error place the answer has.
 template <typename Run>
@@ -85,9 +55,9 @@ TenonStatus* RunToTensors(size_t num_results, const TenonTensorView* inputs, siz
       return c::Wrong("{} outputs (expected {})", num_outputs, num_results);
     if (num_outputs > 0) TENON_RETURN_IF_ERROR(c::NotNull(outputs, "outputs"));
     std::vector<TensorView> views;
-    TENON_RETURN_IF_ERROR(ReadViews(inputs, num_inputs, "inputs", views));
+    TENON_RETURN_IF_ERROR(c::ReadViews(inputs, num_inputs, "inputs", views));
     std::vector<Tensor> tensors;
-    for (const TensorView& view : views) tensors.push_back(BorrowedTensor(view));
+    for (const TensorView& view : views) tensors.push_back(c::BorrowedTensor(view));
     TENON_ASSIGN_OR_RETURN(std::vector<Tensor> results,
                            run(std::span<const Tensor>(tensors), known));
     std::vector<std::unique_ptr<TenonTensor>> made;
@@ -158,8 +128,8 @@ TenonStatus* tenonSessionRunInto(TenonSession* session, const TenonTensorView* i
   return Ran(options, [&](const tenon::RunOptions& known) -> absl::Status {
     TENON_RETURN_IF_ERROR(c::NotNull(session, "session"));
     std::vector<TensorView> from, to;
-    TENON_RETURN_IF_ERROR(ReadViews(inputs, num_inputs, "inputs", from));
-    TENON_RETURN_IF_ERROR(ReadViews(outputs, num_outputs, "outputs", to));
+    TENON_RETURN_IF_ERROR(c::ReadViews(inputs, num_inputs, "inputs", from));
+    TENON_RETURN_IF_ERROR(c::ReadViews(outputs, num_outputs, "outputs", to));
     return session->session.Run(from, to, known);
   });
 }
@@ -170,7 +140,7 @@ TenonStatus* tenonSessionOutputShapes(TenonSession* session, const TenonTensorVi
     TENON_RETURN_IF_ERROR(c::NotNull(session, "session"));
     TENON_RETURN_IF_ERROR(c::NotNull(visit, "visit"));
     std::vector<TensorView> views;
-    TENON_RETURN_IF_ERROR(ReadViews(inputs, num_inputs, "inputs", views));
+    TENON_RETURN_IF_ERROR(c::ReadViews(inputs, num_inputs, "inputs", views));
     TENON_ASSIGN_OR_RETURN(const std::vector<tenon::ResultShape> shapes,
                            session->session.OutputShapes(views));
     for (size_t i = 0; i < shapes.size(); ++i) {
@@ -199,7 +169,7 @@ TenonStatus* tenonProgramReplaceParameters(TenonProgram* program, const TenonStr
     std::vector<std::string> texts;
     TENON_RETURN_IF_ERROR(c::ReadTexts(names, count, "names", texts));
     std::vector<TensorView> views;
-    TENON_RETURN_IF_ERROR(ReadViews(values, count, "values", views));
+    TENON_RETURN_IF_ERROR(c::ReadViews(values, count, "values", views));
     std::vector<tenon::ParameterValue> replaced;
     for (size_t i = 0; i < count; ++i) {
       if (views[i].data == nullptr && views[i].numel() > 0)
@@ -231,8 +201,8 @@ TenonStatus* tenonBindingSetInput(TenonBinding* binding, TenonString name,
     TENON_RETURN_IF_ERROR(c::NotNull(binding, "binding"));
     TENON_RETURN_IF_ERROR(c::NotNull(tensor, "tensor"));
     TensorView view;
-    TENON_RETURN_IF_ERROR(ReadView(*tensor, "tensor", 0, view));
-    return binding->binding.BindInput(c::FromC(name), BorrowedTensor(view));
+    TENON_RETURN_IF_ERROR(c::ReadView(*tensor, "tensor", 0, view));
+    return binding->binding.BindInput(c::FromC(name), c::BorrowedTensor(view));
   });
 }
 
@@ -242,8 +212,8 @@ TenonStatus* tenonBindingSetOutput(TenonBinding* binding, TenonString name,
     TENON_RETURN_IF_ERROR(c::NotNull(binding, "binding"));
     if (tensor == nullptr) return binding->binding.BindOutput(c::FromC(name));
     TensorView view;
-    TENON_RETURN_IF_ERROR(ReadView(*tensor, "tensor", 0, view));
-    return binding->binding.BindOutput(c::FromC(name), BorrowedTensor(view));
+    TENON_RETURN_IF_ERROR(c::ReadView(*tensor, "tensor", 0, view));
+    return binding->binding.BindOutput(c::FromC(name), c::BorrowedTensor(view));
   });
 }
 

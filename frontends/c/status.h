@@ -39,14 +39,14 @@ extern "C" {
 // Changes with every release that takes something away or changes it (docs/compatibility.md).
 #define TENON_C_API_MAJOR 1
 // Changes with every release that adds something.
-#define TENON_C_API_MINOR 0
+#define TENON_C_API_MINOR 1
 
 // The major version of the C API in the library that runs, which may be newer than the headers. A
 // major version keeps all functions that it ever had, and is not that of Tenon.
 TENON_C_API int tenonCApiMajor(void);
 // The minor version of the C API in the library that runs.
 TENON_C_API int tenonCApiMinor(void);
-// The version of Tenon, such as "0.1.0". Lives as long as the process.
+// The version of Tenon, such as "0.2.0". Lives as long as the process.
 TENON_C_API const char* tenonVersion(void);
 
 // ---- texts

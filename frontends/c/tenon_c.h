@@ -3,6 +3,7 @@
 #ifndef TENON_FRONTENDS_C_TENON_C_H_
 #define TENON_FRONTENDS_C_TENON_C_H_
 
+#include "frontends/c/adapters.h"
 #include "frontends/c/attributes.h"
 #include "frontends/c/build.h"
 #include "frontends/c/extensions.h"
@@ -13,6 +14,7 @@
 #include "frontends/c/passes.h"
 #include "frontends/c/programs.h"
 #include "frontends/c/runs.h"
+#include "frontends/c/saved_programs.h"
 #include "frontends/c/status.h"
 #include "frontends/c/types.h"
 #include "frontends/c/visit.h"

@@ -5,10 +5,10 @@
 // Changes with every incompatible release, from 1 on.
 #define TENON_VERSION_MAJOR 0
 // docs/compatibility.md says what may change with it.
-#define TENON_VERSION_MINOR 1
+#define TENON_VERSION_MINOR 2
 // Changes with releases that only mend.
 #define TENON_VERSION_PATCH 0
 // All three as text.
-#define TENON_VERSION "0.1.0"
+#define TENON_VERSION "0.2.0"
 
 #endif  // TENON_FRONTENDS_CPP_VERSION_H_

@@ -50,6 +50,12 @@ struct FoundProgram {
     uint64_t checksum = 0;   // the XXH3-64 of the bytes, which nobody has compared
   };
   std::vector<Data> data;  // in the order of the file
+  // A large constant of one of the two modules.
+  struct Checked {
+    std::string_view bytes;  // at a multiple of 64 in the file
+    uint64_t checksum = 0;   // the XXH3-64 of the bytes, which nobody has compared
+  };
+  std::vector<Checked> constants;  // in the order of the file
 };
 // Reads what a file says of its program, and checks the places of its data. Reads no byte of the
 // data and nothing of the modules. Errors as for ReadBinaryModule.

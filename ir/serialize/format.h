@@ -37,13 +37,14 @@ enum class Section : uint32_t {
   kOps = 7,
   kBody = 8,
   kNames = 9,  // optional: names of values
-  // Optional, all three or none: a program made of the module (binary_program.h).
+  // Optional, all of the following or none: a program made of the module (binary_program.h).
   kProgram = 10,      // the lowered module, as kBody
   kProgramUse = 11,   // facts about the program, and who uses which data
   kProgramData = 12,  // the places of the data
+  kBlobSums = 13,     // the XXH3-64 (u64) of the bytes of each entry of kBlobs
 };
 inline constexpr uint32_t kRequiredSections = 8;  // those before kNames
-inline constexpr uint32_t kKnownSections = 12;
+inline constexpr uint32_t kKnownSections = 13;
 // An entry of kProgramData: offset, size and XXH3-64 of the data (u64 each).
 inline constexpr size_t kDataBytes = 24;
 

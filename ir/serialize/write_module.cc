@@ -167,6 +167,7 @@ class ModuleWriter {
       TENON_RETURN_IF_ERROR(lowered_.Write(*program_->module));
       NoteUses();
     }
+    if (program_ != nullptr) TENON_RETURN_IF_ERROR(SumConstants());
     const std::string structure = Structure();
     TENON_RETURN_IF_ERROR(sink(structure));
     uint64_t at = structure.size();
@@ -184,6 +185,16 @@ class ModuleWriter {
     std::string bytes;
     bool optional = false;
   };
+
+  // The checksum of each large constant.
+  absl::Status SumConstants() {
+    for (const Attribute constant : tables_.large()) {
+      TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> blob, BytesOf(constant));
+      sums_.U64(XXH3_64bits(blob->bytes().data(), blob->size()));
+      blob->DropPages();
+    }
+    return absl::OkStatus();
+  }
 
   // The facts, and for each use of data its number.
   void NoteUses() {
@@ -226,6 +237,7 @@ class ModuleWriter {
       sections.push_back({Section::kProgramUse, uses_.bytes(), true});
       sections.push_back(
           {Section::kProgramData, std::string(data_.size() * kDataBytes, '\0'), true});
+      sections.push_back({Section::kBlobSums, sums_.bytes(), true});
     }
     uint64_t size = kHeaderBytes + std::size(sections) * kSectionBytes;
     for (const NewSection& section : sections) size += section.bytes.size();
@@ -284,17 +296,22 @@ class ModuleWriter {
     return absl::OkStatus();
   }
 
+  // Of constants that are made when they are read, one at a time.
+  static absl::StatusOr<std::shared_ptr<const Blob>> BytesOf(Attribute constant) {
+    const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(constant);
+    std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : constant.blob();
+    if (blob == nullptr) {
+      return absl::ResourceExhaustedError(
+          fmt::format("the bytes of a constant of {} do not fit the memory {}",
+                      constant.type().text(), kMemoryLimit));
+    }
+    return blob;
+  }
+
   absl::Status PutConstants(uint64_t& at, TextSink sink) {
     for (const Attribute constant : tables_.large()) {
       TENON_RETURN_IF_ERROR(PutPadding(at, sink));
-      // One at a time of those that are made for it.
-      const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(constant);
-      const std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : constant.blob();
-      if (blob == nullptr) {
-        return absl::ResourceExhaustedError(
-            fmt::format("the bytes of a constant of {} do not fit the memory {}",
-                        constant.type().text(), kMemoryLimit));
-      }
+      TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> blob, BytesOf(constant));
       TENON_RETURN_IF_ERROR(PutBytes(blob->bytes(), at, sink));
       blob->DropPages();
     }
@@ -305,7 +322,7 @@ class ModuleWriter {
   const BinaryProgram* const program_;
   TableWriter tables_;
   BodyWriter body_, lowered_;
-  ByteWriter uses_;
+  ByteWriter uses_, sums_;
   std::vector<std::span<const std::byte>> data_;
 };
 

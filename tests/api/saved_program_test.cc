@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
+#include "fmt/format.h"
 #include "frontends/cpp/samples/sample_inputs.h"
 #include "frontends/cpp/tenon.h"
 #include "ir/base/check.h"
@@ -246,7 +250,7 @@ TEST_F(SavedProgramTest, PackedWeightsOfAnotherSizeArePackedAnew) {
   // The size of each data becomes 64, and the checksum of the structure is right.
   uint64_t structure = 0;
   std::memcpy(&structure, &bytes[binary::kStructureSizeAt], 8);
-  for (uint32_t i = 0; i < 12; ++i) {
+  for (uint32_t i = 0; i < 13; ++i) {
     const char* const section = &bytes[binary::kHeaderBytes + i * binary::kSectionBytes];
     uint32_t kind = 0;
     uint64_t offset = 0;
@@ -273,6 +277,87 @@ TEST_F(SavedProgramTest, PackedWeightsOfAnotherSizeArePackedAnew) {
   options.verify_weights = true;
   const absl::StatusOr<Program> verified = LoadProgram(Path("small.tnp"), options);
   EXPECT_THAT(std::string(verified.status().message()), HasSubstr("packed weights at byte"));
+}
+
+// A small program with a packed weight and a constant that no kernel packs.
+constexpr char kSmallProgram[] = R"ir(
+func.func() <{function_type = (tensor<2x8xf32>) -> tensor<2x40xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<2x8xf32>):
+  %w = core.constant() <{value = dense<"WEIGHT"> : tensor<8x40xf32>}> : () -> tensor<8x40xf32>
+  %b = core.constant() <{value = dense<"BIAS"> : tensor<2x40xf32>}> : () -> tensor<2x40xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<2x8xf32>, tensor<8x40xf32>) -> tensor<2x40xf32>
+  %1 = ten.add(%0, %b) : (tensor<2x40xf32>, tensor<2x40xf32>) -> tensor<2x40xf32>
+  func.return(%1) : (tensor<2x40xf32>) -> ()
+}) : () -> ()
+)ir";
+
+// The text of f32 elements that differ from each other.
+std::string HexFloats(int count) {
+  std::string hex = "0x";
+  for (int i = 0; i < count; ++i) {
+    const float value = static_cast<float>(i % 251 - 125) / 32;
+    std::array<unsigned char, 4> bytes;
+    std::memcpy(bytes.data(), &value, 4);
+    for (const unsigned char byte : bytes) hex += fmt::format("{:02X}", byte);
+  }
+  return hex;
+}
+
+// A flip of any byte is refused if the weights are verified, or changes nothing: it lies in the
+// padding between constants. Without the verification it may also change weights, and nothing else.
+TEST_F(SavedProgramTest, AFlippedByteIsRefusedOrOneOfAWeight) {
+  const std::string text = absl::StrReplaceAll(
+      kSmallProgram, {{"WEIGHT", HexFloats(8 * 40)}, {"BIAS", HexFloats(2 * 40)}});
+  absl::StatusOr<Model> model = LoadFromBytes(text, "small.mlir");
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::vector<Tensor> inputs = {Ramp(2, 8)};
+  SaveProgramReport saved;
+  ASSERT_TRUE(SaveProgram(*model, Path(), {.runs = {inputs}, .threads = 1}, &saved).ok());
+  ASSERT_EQ(saved.weights, 1u);
+  const std::string whole = ReadFile(Path());
+  const absl::StatusOr<FoundProgram> found = FindBinaryProgram(model->context(), whole);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->constants.size(), 2u);
+  std::vector<bool> is_weight(whole.size());
+  const auto mark = [&](std::string_view bytes) {
+    std::fill_n(is_weight.begin() + (bytes.data() - whole.data()), bytes.size(), true);
+  };
+  for (const FoundProgram::Checked& constant : found->constants) mark(constant.bytes);
+  for (const FoundProgram::Data& data : found->data) mark(data.bytes);
+  const absl::StatusOr<Program> program = LoadProgram(Path(), {.threads = 1});
+  ASSERT_TRUE(program.ok()) << program.status();
+  const std::vector<Tensor> expected = RunOf(*program, inputs);
+  uint64_t structure = 0;
+  std::memcpy(&structure, &whole[binary::kStructureSizeAt], 8);
+  int refused = 0, kept = 0, changed = 0;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    // Behind the header and the table of sections a sample: its bytes are alike.
+    if (at > 400 && at % (is_weight[at] ? 29 : 5) != 0) continue;
+    SCOPED_TRACE(at);
+    std::string flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ (1 << at % 8));
+    const std::string path = Write("flipped.tnp", flipped);
+    const absl::StatusOr<Program> verified =
+        LoadProgram(path, {.threads = 1, .verify_weights = true});
+    const absl::StatusOr<Program> trusted = LoadProgram(path, {.threads = 1});
+    EXPECT_EQ(verified.ok(), !is_weight[at] && trusted.ok());
+    if (!trusted.ok()) {
+      EXPECT_LT(at, structure);
+      ++refused;
+      continue;
+    }
+    const std::vector<Tensor> outputs = RunOf(*trusted, inputs);
+    if (is_weight[at]) {
+      EXPECT_EQ(outputs[0].type_text(), expected[0].type_text());
+      ++changed;
+    } else {
+      ExpectSameBits(outputs, expected);
+      ++kept;
+    }
+  }
+  EXPECT_GT(refused, 400);
+  EXPECT_GT(kept, 3);
+  EXPECT_GT(changed, 30);
 }
 
 TEST_F(SavedProgramTest, TwoProcessesRunOneFile) {

@@ -10,7 +10,7 @@ the system's cache: a round without a clock comes first, in which the weights' c
 optimising, compiling, packing or mapping, and the first run; of the others making the session and its first run. Not
 counted: starting the process, importing packages and reading the inputs. `packing` is what mapping does instead.
 PYTHON is one that has numpy, onnx and the others. PRECISION is Tenon's. `onnxruntime-saved` is a session from the file of
-`optimized_model_filepath` without another optimisation. FILE gets the report as JSON, in the form of ir-bench's; "-" prints
+`optimized_model_filepath` without another optimisation. The size of the saved program is printed, too. FILE gets the report as JSON, in the form of ir-bench's; "-" prints
 only the JSON. The interval of a ratio is the least and the largest of the rounds.
 """
 
@@ -63,16 +63,16 @@ def processor():
         return next((line.partition(":")[2].strip() for line in file if line.startswith("model name")), "unknown")
 
 
-def as_json(rows, engines):
+def as_json(rows, engines, sizes):
     """What ir-bench --json would say of the starts: "tenon" packs its weights, "mapped" finds them in the cache,
-    and "saved" starts from a saved program."""
+    and "saved" starts from a saved program. `sizes` are bytes of files, by name."""
     listed = [{"name": "tenon", "ms": {"median": statistics.median(row["pack"]["start"] for row in rows)}}]
     for own, suffix in (("pack", ""), ("map", ", mapped"), ("saved", ", saved")):
         for name in engines:
             ratios = sorted(row[name]["start"] / row[own]["start"] for row in rows)
             listed.append({"name": name + suffix, "version": rows[0][name]["version"],
                            "ratio": {"median": statistics.median(ratios), "low": ratios[0], "high": ratios[-1]}})
-    return {"processor": processor(), "rounds": len(rows), "engines": listed}
+    return {"processor": processor(), "rounds": len(rows), "engines": listed, "bytes": sizes}
 
 
 def report(command):
@@ -98,6 +98,7 @@ def main():
         saved = f"{cache}/saved.tnp"
         commands["saved"] = [args.start_bench, saved, args.inputs]
         subprocess.run([args.start_bench, args.model, args.inputs, *precision, "--save", saved], check=True)
+        sizes = {"model": os.path.getsize(args.model), "saved": os.path.getsize(saved)}
         os.sync()  # a start does not pay for the disk that another program writes
         for engine in filter(None, args.against.split(",")):
             commands[engine] = [args.python, "-c", PEER, engine, args.model, args.inputs, f"{cache}/saved.onnx"]
@@ -107,7 +108,7 @@ def main():
                 rows.append(row)
 
     if args.json:
-        made = json.dumps(as_json(rows, list(commands)[3:])) + "\n"
+        made = json.dumps(as_json(rows, list(commands)[3:], sizes)) + "\n"
         if args.json == "-":
             sys.stdout.write(made)
             return 0
@@ -121,6 +122,7 @@ def main():
     for name in ("pack", "map", "saved"):
         detail = ", ".join(f"{phase} {median(name, phase):.1f}" for phase in phases if phase in rows[0][name])
         print(f"tenon, {name:5}    {median(name):9.1f} ms  ({detail})")
+    print(f"saved program {sizes['saved'] / 2**20:12.1f} MiB ({sizes['saved'] / sizes['model']:.2f} of the model)")
     packing = statistics.median(row["pack"]["prepare"] / row["map"]["prepare"] for row in rows)
     print(f"packing / mapping {packing:8.1f}")
     for name in list(commands)[3:]:

@@ -52,6 +52,8 @@ void TestRuns(void);
 void TestParameters(void);
 void TestThreads(void);
 void TestExtension(void);
+void TestKernels(void);
+void TestSaved(void);
 void TestRandomChanges(void);
 
 #endif  // TENON_TESTS_C_API_CHECK_H_

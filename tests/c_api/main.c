@@ -56,6 +56,8 @@ int main(void) {
   TestParameters();
   TestThreads();
   TestExtension();
+  TestKernels();
+  TestSaved();
   TestRandomChanges();
   if (NumFailures() == 0) printf("all parts of the C API\n");
   return NumFailures() == 0 ? 0 : 1;

@@ -18,7 +18,7 @@ LIST = ROOT / 'tests/c_api/symbols.txt'
 HEADERS = ROOT / 'frontends/c'
 # Structs that only the library makes, one at a time. All others without struct_size keep their members.
 FROM_LIBRARY = ('TenonDiagnostic', 'TenonPassInfo', 'TenonPort')
-INTERNAL = ('convert.h', 'convert_types.h', 'create.h', 'errors.h', 'objects.h')
+INTERNAL = ('convert.h', 'convert_types.h', 'create.h', 'errors.h', 'objects.h', 'tensor_views.h')
 TITLE = '# Everything that C sees. symbols_test.py --update adds what is new; nothing goes within a major version.'
 
 
@@ -44,17 +44,17 @@ def structs(text):
 
 
 def declared():
-  """The lines of the list, as the headers have it; and the major version."""
-  lines, major = [], None
+  """The lines of the list, as the headers have it; and the version."""
+  lines, version = [], None
   for path in sorted(HEADERS.glob('*.h')):
     if path.name in INTERNAL:
       continue
     text = without_comments(path.read_text(encoding='utf8'))
-    found = re.search(r'#define TENON_C_API_MAJOR (\d+)', text)
-    major = int(found[1]) if found else major
+    found = re.findall(r'#define TENON_C_API_(?:MAJOR|MINOR) (\d+)', text)
+    version = tuple(map(int, found)) or version
     lines += [f'function {name}' for name in re.findall(r'TENON_C_API\b[^;{]*?\b(tenon\w+)\(', text)]
     lines += list(enumerators(text)) + list(structs(text))
-  return sorted(lines), major
+  return sorted(lines), version
 
 
 def exported(nm, library):
@@ -64,12 +64,11 @@ def exported(nm, library):
 
 
 def read_list():
-  """The lines of the file, and its major version; no lines if there is no file."""
+  """The lines of the file, and its version; no lines if there is no file."""
   if not LIST.exists():
-    return [], None
+    return [], (0, 0)
   lines = [line for line in LIST.read_text(encoding='utf8').split('\n') if line and not line.startswith('#')]
-  major = int(re.match(r'version (\d+)$', lines[0])[1])
-  return lines[1:], major
+  return lines[1:], tuple(map(int, re.match(r'version (\d+)\.(\d+)$', lines[0]).groups()))
 
 
 def goes_on(old, new):
@@ -99,12 +98,12 @@ class Symbols(unittest.TestCase):
     self.assertEqual(sorted(found - functions), [], 'in the library, and declared in no header')
 
   def test_list(self):
-    lines, major = declared()
-    listed, listed_major = read_list()
-    if major == listed_major:
+    lines, version = declared()
+    listed, listed_version = read_list()
+    if version[0] == listed_version[0]:
       self.assertEqual(gone(listed, lines), [], 'gone or changed within a major version of the C API')
     self.assertEqual(sorted(set(lines) - set(listed)), [], 'not in tests/c_api/symbols.txt: run symbols_test.py --update')
-    self.assertEqual(major, listed_major, 'another major version: run symbols_test.py --update')
+    self.assertEqual(version, listed_version, 'another version: run symbols_test.py --update')
 
   def test_umbrella(self):
     text = (HEADERS / 'tenon_c.h').read_text(encoding='utf8')
@@ -129,13 +128,13 @@ class Symbols(unittest.TestCase):
 
 
 def update():
-  lines, major = declared()
-  listed, listed_major = read_list()
-  lost = gone(listed, lines) if listed_major == major else []
+  lines, version = declared()
+  listed, listed_version = read_list()
+  lost = gone(listed, lines) if listed_version[0] == version[0] else []
   if lost:
     print('gone or changed within a major version of the C API:\n  ' + '\n  '.join(lost), file=sys.stderr)
     return 1
-  LIST.write_text('\n'.join([TITLE, f'version {major}', *lines]) + '\n', encoding='utf8')
+  LIST.write_text('\n'.join([TITLE, f'version {version[0]}.{version[1]}', *lines]) + '\n', encoding='utf8')
   return 0
 
 

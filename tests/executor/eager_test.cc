@@ -294,6 +294,39 @@ TEST(EagerTest, ReportsTellTheKernel) {
   EXPECT_EQ(report.kernel, "ref.matmul");
 }
 
+// A kernel that prepares and runs with a state of its own, as those of other languages do.
+TEST(EagerTest, KernelsOfTheHostSeeTheirData) {
+  static constexpr auto kValueOf = [](const void* data) {
+    return data == nullptr ? -1 : *static_cast<const float*>(data);
+  };
+  kernels::Kernel kernel = {.op = "ten.relu", .name = "host.relu"};
+  kernel.priority = 1000;
+  kernel.prepare = [](kernels::PrepareArgs& args, std::shared_ptr<kernels::KernelState>&) {
+    args.scratch_bytes = sizeof(float);
+    return kValueOf(args.data) == 7 ? kernels::KernelStatus::Ok()
+                                    : kernels::KernelStatus::Internal("no data");
+  };
+  kernel.run = [](const kernels::RunArgs& args) {
+    *static_cast<float*>(args.scratch) = kValueOf(args.data);
+    for (int64_t i = 0; i < args.outputs[0].numel(); ++i)
+      args.outputs[0].as<float>()[i] = *static_cast<const float*>(args.scratch);
+    return kernels::KernelStatus::Ok();
+  };
+  kernel.data = std::make_shared<const float>(7.0f);
+  const auto registry = std::make_shared<kernels::KernelRegistry>();
+  kernels::RegisterCpuKernels(*registry);
+  registry->Add(kernel);
+  Engine engine({.registry = registry});
+  const Tensor x = Floats({2}, {1, 2});
+  const std::span<const Tensor> operand(&x, 1);
+  CallReport report;
+  const absl::StatusOr<Tensors> results =
+      engine.Call(*eager::FindOp("ten.relu"), {&operand, 1}, nullptr, &report);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(report.kernel, "host.relu");
+  EXPECT_EQ(results->front().as<float>()[1], 7);
+}
+
 TEST(EagerTest, AttributesTellCallsApart) {
   Engine engine;
   const Tensor x = Floats({2, 2}, {1, 2, 3, 4});

@@ -127,11 +127,33 @@ TEST_F(BinaryProgramTest, WrongPlacesAreErrorsWithTheirPosition) {
   number[NumberAt(whole, uses + 8, 8) + NumberAt(whole, uses + 16, 8) - 1] = 1;
   Seal(number);
   EXPECT_THAT(MessageOf(number), HasSubstr("there is no data of the program of this number"));
-  // One of three sections is unknown to the reader.
+  // One of the sections is unknown to the reader.
   std::string partial = whole;
   SetNumberAt(partial, entry, 4, 60);
   Seal(partial);
   EXPECT_THAT(MessageOf(partial), HasSubstr("some sections of a program, and not all of them"));
+}
+
+// Constants of either module, each with the checksum of its bytes.
+TEST_F(BinaryProgramTest, ConstantsHaveChecksums) {
+  std::string large = "%0 = x.a() {v = dense<\"0x";
+  for (int i = 0; i < 8000; ++i) large += i % 3 == 0 ? "01" : "A7";
+  module_ = Parsed(context_, large + "\"> : tensor<2000xf32>} : () -> tensor<2000xf32>\n");
+  const std::string whole = WrittenProgram({});
+  const absl::StatusOr<FoundProgram> found = FindBinaryProgram(context_, whole);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->constants.size(), 1u);
+  const FoundProgram::Checked& constant = found->constants.front();
+  EXPECT_EQ(constant.bytes.size(), 8000u);
+  EXPECT_EQ(constant.bytes.substr(0, 2), "\x01\xA7");
+  EXPECT_EQ(constant.checksum, XXH3_64bits(constant.bytes.data(), constant.bytes.size()));
+  // Another number of checksums.
+  std::string fewer = whole;
+  const size_t sums = EntryOf(whole, binary::Section::kBlobSums);
+  ASSERT_NE(sums, 0u);
+  SetNumberAt(fewer, sums + 16, 8, 0);
+  Seal(fewer);
+  EXPECT_THAT(MessageOf(fewer), HasSubstr("not one checksum for each constant"));
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ class Compatibility(unittest.TestCase):
 if __name__ == '__main__':
   if '--update' in sys.argv:
     with open(os.path.join(ROOT, LIST), 'w', encoding='utf-8') as file:
-      file.write('# Names that the last release has. compatibility_test.py --update writes them.\n' + '\n'.join(sorted(present_names())) + '\n')
+      version = re.search(r'#define TENON_VERSION "(.*)"', md.source('frontends/cpp/version.h'))[1]
+      file.write(f'# Names of release {version}. compatibility_test.py --update writes them.\n' + '\n'.join(sorted(present_names())) + '\n')
   else:
     unittest.main()

@@ -22,10 +22,6 @@ absl::Status RefuseForSavedProgram(const ModelOptions& options) {
     TENON_RETURN_IF_ERROR(
         RefuseUnless(options.given, false, name, "on a saved program, which is optimized already"));
   }
-  if (options.cuda) {
-    return absl::InvalidArgumentError(
-        "--device=cuda has no effect on a saved program, which is lowered for the CPU");
-  }
   return absl::OkStatus();
 }
 

@@ -309,6 +309,7 @@ absl::StatusOr<Program> LoadSaved(const Options& options, const CompileOptions& 
   saved.extension = load.extension;
   saved.on_diagnostic = load.on_diagnostic;
   saved.on_fallback = compile.on_fallback;
+  saved.gpu = compile.gpu;
   return LoadProgram(options.model, saved);
 }
 

@@ -203,10 +203,9 @@ absl::Status RefuseIgnored(const Options& options) {
   TENON_RETURN_IF_ERROR(
       tools::RefuseUnless(given, !options.adapters.empty(), "adapter-weight", "without --adapter"));
   if (!options.save_program.empty()) {
-    // The file has the program that Compile makes for the CPU, and the weights of the model.
+    // The file has the program that Compile makes, and the weights of the model.
     TENON_RETURN_IF_ERROR(
         tools::RefuseBeside(given, "save-program", {"adapter", "reference", "replace-params"}));
-    if (options.cuda) return Wrong("--save-program saves no program of --device=cuda");
     if (options.save_program == "-") return Wrong("--save-program needs a file, not '-'");
   }
   TENON_RETURN_IF_ERROR(tools::RefuseFastMath(given, options.level));

@@ -131,6 +131,9 @@ absl::StatusOr<Programs> CompareWithSaved(const Options& options, const std::str
   tools::Progress::Begin("compiling the program as it is");
   TENON_ASSIGN_OR_RETURN(Program original_program, Compile(original, compile));
   LoadProgramOptions load;
+  if (options.cuda) {
+    TENON_ASSIGN_OR_RETURN(load.gpu, tools::OpenDevice());
+  }
   load.threads = options.threads;
   load.verify_weights = options.verify_weights;
   load.check_memory = options.check_memory;
@@ -287,6 +290,9 @@ absl::Status SaveWithRuns(const Options& options, const Model& model, std::span<
   SaveProgramOptions save;
   save.threads = options.threads;
   save.limits = options.limits.library;
+  if (options.cuda) {
+    TENON_ASSIGN_OR_RETURN(save.gpu, tools::OpenDevice());
+  }
   for (const Case& c : cases) save.runs.push_back(c.inputs);
   SaveProgramReport saved;
   tools::Progress::Begin("saving the program");

@@ -30,7 +30,7 @@ namespace {
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kIsaFact = "isa", kVersionFact = "version", kBuildFact = "build",
-                           kKernelsFact = "kernels";
+                           kKernelsFact = "kernels", kDeviceFact = "device";
 
 // Names and ranks of all kernels, those of the host included.
 std::string HashOfKernels(const kernels::KernelRegistry& registry) {
@@ -42,11 +42,12 @@ std::string HashOfKernels(const kernels::KernelRegistry& registry) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-Facts FactsHere(const kernels::KernelRegistry& registry) {
+Facts FactsHere(const kernels::KernelRegistry& registry, bool gpu) {
   return {{std::string(kIsaFact), std::string(kernels::cpu::Name(kernels::cpu::ActiveIsa()))},
           {std::string(kVersionFact), TENON_VERSION},
           {std::string(kBuildFact), std::string(BuildIdentity())},
-          {std::string(kKernelsFact), HashOfKernels(registry)}};
+          {std::string(kKernelsFact), HashOfKernels(registry)},
+          {std::string(kDeviceFact), gpu ? "cuda" : "cpu"}};
 }
 
 // Why a program with these facts does not fit here; empty if it does.
@@ -60,6 +61,8 @@ std::string WhyNotAsSaved(std::span<const std::string_view> saved, const Facts& 
   for (const auto& [name, value] : here) {
     if (!differs(name, value)) continue;
     const std::string was = ShownName(values[name]);
+    if (name == kDeviceFact)
+      return fmt::format("it was saved for the device {}, and this is {}", was, value);
     if (name == kIsaFact)
       return fmt::format("it was saved for the instruction set {}, and this is {}", was, value);
     if (name == kVersionFact)
@@ -85,10 +88,24 @@ absl::StatusOr<Program> LowerAgain(const std::string& path, const LoadProgramOpt
   compile.threads = options.threads;
   compile.verify_weights = options.verify_weights;
   compile.on_fallback = options.on_fallback;
+  compile.gpu = options.gpu;
   compile.check_memory = options.check_memory;
   compile.limits = options.limits;
   report.weights = compile.weights = MakePackedWeights(model, "", options.verify_weights);
   return Compile(std::move(model), compile);
+}
+
+// Compares all constants of a file with their checksums.
+absl::Status VerifyConstants(Context& context, const FoundProgram& found,
+                             const onnx::FileBytes& file, const std::string& path) {
+  for (const FoundProgram::Checked& constant : found.constants) {
+    if (XXH3_64bits(constant.bytes.data(), constant.bytes.size()) == constant.checksum) continue;
+    return EmitError(
+        context, Location::Name(context, path),
+        fmt::format("the constant at byte {} is damaged: its checksum is another",
+                    reinterpret_cast<const std::byte*>(constant.bytes.data()) - file.bytes.data()));
+  }
+  return absl::OkStatus();
 }
 
 // The packed weights of a file, which `file` keeps mapped.
@@ -136,8 +153,9 @@ absl::StatusOr<Program> LoadSaved(const std::string& path, const LoadProgramOpti
   read.owner = file.owner;
   read.mapped = true;
   TENON_ASSIGN_OR_RETURN(const FoundProgram found, FindBinaryProgram(*context, bytes, read));
+  if (options.verify_weights) TENON_RETURN_IF_ERROR(VerifyConstants(*context, found, file, path));
   const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(options.extension.get());
-  report.lowered_again = WhyNotAsSaved(found.facts, FactsHere(*kernels));
+  report.lowered_again = WhyNotAsSaved(found.facts, FactsHere(*kernels, options.gpu != nullptr));
   if (!report.lowered_again.empty()) {
     EmitWarning(*context, Location::Name(*context, path),
                 fmt::format("the program is lowered again: {}", report.lowered_again));
@@ -157,13 +175,14 @@ absl::StatusOr<Program> LoadSaved(const std::string& path, const LoadProgramOpti
                      "the program has no function to run (expected @main)");
   }
   if (options.on_fallback) {
-    for (const std::string& note : FallbackNotes(module.get(), /*gpu=*/false))
+    for (const std::string& note : FallbackNotes(module.get(), options.gpu != nullptr))
       options.on_fallback(note);
   }
   ProgramOptions program;
   program.threads = options.threads;
   program.kernels = kernels;
   program.weights = report.weights = std::make_shared<PackedWeights>(std::move(weights));
+  program.gpu = options.gpu;
   program.check_memory = options.check_memory;
   program.limits = options.limits;
   program.context = context;
@@ -171,15 +190,14 @@ absl::StatusOr<Program> LoadSaved(const std::string& path, const LoadProgramOpti
 }
 
 absl::Status WriteSaved(const Model& model, const Model& lowered, const std::string& path,
-                        const kernels::KernelRegistry& kernels, const PackedWeights& store,
-                        SaveProgramReport& report) {
+                        const ProgramOptions& compiled, SaveProgramReport& report) {
   BinaryProgram program;
   program.module = lowered.module();
-  for (const auto& [name, value] : FactsHere(kernels)) {
+  for (const auto& [name, value] : FactsHere(*compiled.kernels, compiled.gpu != nullptr)) {
     program.facts.push_back(name);
     program.facts.push_back(value);
   }
-  const std::vector<SavedWeight> weights = store.packed_uses();
+  const std::vector<SavedWeight> weights = compiled.weights->packed_uses();
   std::set<const std::byte*> counted;
   for (const SavedWeight& weight : weights) {
     program.data.push_back({static_cast<uint64_t>(weight.instruction),
@@ -196,21 +214,21 @@ absl::Status Save(const Model& model, const std::string& path, const SaveProgram
                   SaveProgramReport& report) {
   TENON_RETURN_IF_ERROR(CheckWritable(path));
   const Model lowered = model.Clone();
-  TENON_RETURN_IF_ERROR(LowerModel(lowered, /*reference=*/false, /*gpu=*/false));
-  const std::shared_ptr<const kernels::KernelRegistry> kernels = KernelsOf(model.extension().get());
+  TENON_RETURN_IF_ERROR(LowerModel(lowered, /*reference=*/false, options.gpu != nullptr));
   PackedWeights::Options weights;
   weights.files = model.files();
   weights.keep_uses = true;
   ProgramOptions compile;
   compile.threads = options.threads;
-  compile.kernels = kernels;
+  compile.kernels = KernelsOf(model.extension().get());
+  compile.gpu = options.gpu;
   compile.weights = std::make_shared<PackedWeights>(std::move(weights));
   compile.limits = options.limits;
   compile.context = model.shared_context();
   TENON_ASSIGN_OR_RETURN(const Program program, Program::Compile(lowered.main(), compile));
   for (const std::vector<Tensor>& inputs : options.runs)
     TENON_RETURN_IF_ERROR(program.Run(inputs).status());
-  return WriteSaved(model, lowered, path, *kernels, *compile.weights, report);
+  return WriteSaved(model, lowered, path, compile, report);
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ struct SaveProgramOptions {
   std::vector<std::vector<Tensor>> runs{};
   int threads = 0;  // of these runs; 0: one per core
   Limits limits{};  // of these runs
+  // As CompileOptions::gpu: lowers for this device, and makes the runs on it. The file has no copy
+  // of what lies in device memory.
+  std::shared_ptr<kernels::gpu::Device> gpu{};
 };
 
 // What SaveProgram wrote.
@@ -39,7 +42,7 @@ struct SaveProgramReport {
       weight_bytes = 0;  // their size, the same bytes once
 };
 
-// Lowers a copy of the model's main function for the CPU, makes the runs, and writes one file: the
+// Lowers a copy of the model's main function, makes the runs, and writes one file: the
 // model, the lowered program with its memory plan, and the packed weights. The file is a binary
 // module (binary_module.h), which Load reads as the model. It replaces `path` once it is whole.
 //
@@ -54,7 +57,7 @@ absl::Status SaveProgram(const Model& model, const std::string& path,
 // How LoadProgram works.
 struct LoadProgramOptions {
   int threads = 0;  // per session, with the caller's, at most kMaxThreads; 0: one per core
-  // Compares the packed weights with their checksums, which reads all of them.
+  // Compares all constants and packed weights with their checksums, which reads the whole file.
   bool verify_weights = false;
   bool check_memory = false;  // as CompileOptions::check_memory
   Limits limits{};            // of the file and of runs
@@ -63,6 +66,8 @@ struct LoadProgramOptions {
   // As LoadOptions::on_diagnostic. A warning says why a program is lowered again.
   std::function<void(const Context&, const Diagnostic&)> on_diagnostic{};
   std::function<void(std::string_view line)> on_fallback{};  // as CompileOptions::on_fallback
+  // As CompileOptions::gpu. Null: a CPU program.
+  std::shared_ptr<kernels::gpu::Device> gpu{};
 };
 
 // How a program was loaded.
@@ -74,8 +79,9 @@ struct LoadProgramReport {
 // Returns the program of a file. It is mapped: processes share its weights, and it must not be
 // truncated while the program is used.
 //
-// A program that was saved for another instruction set (kernels/cpu/isa.h), by another build or
-// with other kernels is not used: the model in the file is lowered again, and a warning says so.
+// A program that was saved for another device or instruction set (kernels/cpu/isa.h), by another
+// build or with other kernels is not used: the model in the file is lowered again, and a warning
+// says so.
 // InvalidArgument for a file that is damaged or holds no program, and for one that is not a regular
 // file. NotFound if it cannot be read. Other errors are those of Load and Compile. `report` may be
 // null.

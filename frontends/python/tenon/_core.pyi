@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 
-version: str = '0.1.0'
+version: str = '0.2.0'
 
 class Diagnostic:
     """An error, warning or remark about the user's input."""
