@@ -13,6 +13,7 @@ from tenon import ir, ops
 
 GATED = 'my.gated(x: float, gate: float) {alpha: f32 = 1} -> elementwise "x * sigmoid(alpha * gate)"'
 X = ir.tensor("f32", ("B", 4))
+GELU = {"approximate": "tanh"}
 
 
 def sigmoid(x):
@@ -220,7 +221,7 @@ class ExtensionTest(unittest.TestCase):
         x = np.ones((3, 4), np.float32)
         np.testing.assert_allclose(program(module)(x)[0], np.exp(x), rtol=1e-6)
         self.assertEqual(calls, [(3, 4)])
-        for op, error in (("nn.softmax", tenon.UnsupportedOperation), ("ten.nosuch", tenon.InvalidArgument),
+        for op, error in (("core.constant", tenon.UnsupportedOperation), ("ten.nosuch", tenon.InvalidArgument),
                           ("ctl.yield", tenon.InvalidArgument), ("", tenon.InvalidArgument)):
             with self.subTest(op), self.assertRaises(error):
                 extension.kernel(op, run)
@@ -230,6 +231,34 @@ class ExtensionTest(unittest.TestCase):
             extension.kernel("ten.sin", None)
         extension.kernel("ten.sin", run, name="cpu.add")
         self.assertIsInstance(_error(lambda: ir.Module(extension)), (tenon.InvalidArgument, type(None)))
+
+    def test_kernels_of_tenon_get_attributes(self):
+        extension = tenon.Extension()
+        seen = []
+
+        def softmax(x, *, axis):
+            seen.append(axis)
+            return np.full_like(x, axis)
+
+        def gelu(x, **attributes):
+            seen.append(attributes)
+            return x
+
+        extension.kernel("nn.softmax", softmax)
+        extension.kernel("nn.gelu", gelu)
+        extension.kernel("ten.clip", lambda x, *, min, max: x + np.float32(min + max))
+        extension.kernel("ten.cast", lambda x, *, to: x.astype({"f64": np.float64}[to]))
+        module = ir.Module(extension)
+
+        @ir.function(module, x=X)
+        def main(x):
+            y = ops.ten.clip(ops.softmax(x, axis=-1), min=-3.0, max=5.0)
+            made = ops.gelu(y, **GELU)
+            return ops.cast(made, to="f64")
+
+        y, = program(module)(np.zeros((2, 4), np.float32))
+        np.testing.assert_array_equal(y, np.full((2, 4), 3.0))
+        self.assertEqual(seen, [1, GELU])
 
     def test_wrong_results(self):
         extension = tenon.Extension()

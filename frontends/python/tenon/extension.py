@@ -119,7 +119,7 @@ class Extension(_core.Extension):
         """Runs the operation `op`, which may be one of Tenon's, with a function of NumPy arrays.
 
         Args:
-          op: The operation. One of Tenon's must have no attributes.
+          op: The operation. Its attributes are numbers, texts and lists of them.
           function: See DeclaredOp.kernel.
           name: A name that no other kernel has; by default "python." and the operation.
           priority: Of the kernels of an operation, that with the highest priority runs.

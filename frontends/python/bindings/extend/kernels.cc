@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "frontends/python/bindings/attr_maps.h"
 #include "frontends/python/bindings/dlpack.h"
 #include "frontends/python/bindings/errors.h"
 #include "frontends/python/bindings/extend/extension.h"
@@ -30,6 +31,7 @@ struct CalledKernel {
   PythonFunction function;
   std::vector<OperandDef> groups;
   std::vector<std::string> results, attributes;
+  bool declared;  // its attributes are an AttrMap; those of Tenon's operations are structs
 };
 
 std::string TypeText(const TensorView& view) {
@@ -91,10 +93,11 @@ absl::Status Call(const CalledKernel& kernel, const RunArgs& args) {
     operands.append(list);
   }
   nb::dict attributes;
+  AttrMap read;
+  if (!kernel.declared && args.attrs != nullptr) ReadAttrs(kernel.op, args.attrs, read);
+  const AttrMap* const map = kernel.declared ? static_cast<const AttrMap*>(args.attrs) : &read;
   for (const std::string& name : kernel.attributes) {
-    nb::object value = args.attrs == nullptr
-                           ? nb::object()
-                           : FromAttrMap(*static_cast<const AttrMap*>(args.attrs), name);
+    nb::object value = map == nullptr ? nb::object() : FromAttrMap(*map, name);
     attributes[name.c_str()] = value.is_valid() ? value : nb::none();
   }
   const nb::object returned = kernel.function.get()(*operands, **attributes);
@@ -137,13 +140,15 @@ absl::StatusOr<kernels::Kernel> PythonKernel(const OpDef& def, bool declared,
                                              const std::string& name, int priority,
                                              PythonFunction function) {
   std::vector<std::string> results, attributes;
-  for (const AttrDef& attr : def.attrs)
-    if (attr.name != "operandSegmentSizes") attributes.push_back(attr.name);
-  if (!declared && !attributes.empty()) {
-    return absl::UnimplementedError(fmt::format(
-        "{} has attributes, which kernels in Python get only of operations that are declared in "
-        "Python or in a file (expected an operation without attributes)",
-        def.name));
+  for (const AttrDef& attr : def.attrs) {
+    if (attr.name == "operandSegmentSizes") continue;
+    if (attr.type == AttrType::kAny || attr.type == AttrType::kElements ||
+        attr.type == AttrType::kTypeAttr) {
+      return absl::UnimplementedError(fmt::format(
+          "{}: kernels do not get the attribute '{}' (expected numbers, texts and lists of them)",
+          def.name, attr.name));
+    }
+    attributes.push_back(attr.name);
   }
   if (!def.regions.empty() || !def.successors.empty() || def.results.empty()) {
     return absl::InvalidArgumentError(fmt::format(
@@ -160,7 +165,7 @@ absl::StatusOr<kernels::Kernel> PythonKernel(const OpDef& def, bool declared,
   for (const OperandDef& result : def.results) results.push_back(result.name);
   auto shared = std::make_shared<const CalledKernel>(
       CalledKernel{def.name, name, std::move(function), def.operands, std::move(results),
-                   std::move(attributes)});
+                   std::move(attributes), declared});
   kernels::Kernel kernel = {.op = shared->op.c_str(), .name = shared->name.c_str()};
   kernel.priority = priority;
   kernel.run = Run;
