@@ -119,7 +119,7 @@ class IrTest(unittest.TestCase):
             lambda: block.append("ten.add", add.operands, {}, [f32], regions=2),
             lambda: block.append("ten.add", add.operands, {}, [f32], regions=1 << 31),
             lambda: block.append("cf.br"), lambda: block.append("core.constant"),
-            lambda: block.append("core.constant", [], {"value": 3}),
+            lambda: block.append("core.constant", [], {"value": "text"}),
             lambda: block.append("ten.softmax", add.operands[:1], {"axis": "x"}),
             lambda: add.set_operand(7, add.operands[0]), lambda: add.set_operand(-1, add.operands[0]),
             lambda: add.set_operand(0, other.results[0]), lambda: add.replace_with([]),

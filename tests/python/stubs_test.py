@@ -4,10 +4,13 @@
 """
 
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+import tenon
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STUB = ROOT / "frontends" / "python" / "tenon" / "_core.pyi"
@@ -26,8 +29,11 @@ def main():
     if importlib.util.find_spec("mypy") is None:
         print("mypy is not installed")
         return 77
-    return subprocess.run([sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "--cache-dir", "/dev/null"],
-                          cwd=ROOT).returncode
+    # The package as it is built, which has the generated modules of tenon.ops, and a program that uses the types.
+    package = pathlib.Path(tenon.__file__).parent
+    return subprocess.run([sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", "--cache-dir", "/dev/null", package,
+                           ROOT / "tests" / "python" / "typed_program.py"], cwd=ROOT,
+                          env={**os.environ, "MYPYPATH": os.fspath(package.parent)}).returncode
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ if(EXISTS "${_script}")
   file(GLOB _yaml CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/ir/dialect/*.yaml")
   file(GLOB_RECURSE _inputs CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/codegen/*.py"
        "${PROJECT_SOURCE_DIR}/frontends/onnx/*.yaml")
+  # Members of tenon.ir.Operation: generated classes of Python keep clear of their names.
+  list(APPEND _inputs "${PROJECT_SOURCE_DIR}/frontends/python/tenon/_core.pyi")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_yaml} ${_inputs})
   set(_command "${Python3_EXECUTABLE}" -B "${_script}" --out "${TENON_GENERATED_DIR}")
   execute_process(COMMAND ${_command} --list-outputs ${_yaml}

@@ -28,14 +28,31 @@ if(TENON_PYTHON)
   target_link_libraries(tenon_python PRIVATE tenon::shared)
   set(_package "${PROJECT_BINARY_DIR}/python/tenon")
   set_target_properties(tenon_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY "${_package}")
-  # The package runs from the sources: an edit of a Python file needs no build.
-  file(MAKE_DIRECTORY "${_package}")
-  file(GLOB _files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/frontends/python/tenon/*")
-  foreach(_file ${_files})
-    if(NOT IS_DIRECTORY "${_file}")
-      get_filename_component(_name "${_file}" NAME)
-      file(CREATE_LINK "${_file}" "${_package}/${_name}" SYMBOLIC)
-    endif()
+  # The same with AddressSanitizer and UBSan, in <build>/python-sanitized; CONTRIBUTING.md says how to use it.
+  nanobind_add_module(tenon_python_sanitized STABLE_ABI NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${_sources})
+  tenon_target_options(tenon_python_sanitized)
+  tenon_cold_target(tenon_python_sanitized)
+  target_compile_options(tenon_python_sanitized PRIVATE -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=vptr)
+  target_link_options(tenon_python_sanitized PRIVATE -fsanitize=address,undefined)
+  target_link_libraries(tenon_python_sanitized PRIVATE tenon::shared)
+  set_target_properties(tenon_python_sanitized PROPERTIES OUTPUT_NAME _core EXCLUDE_FROM_ALL TRUE
+                        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python-sanitized/tenon")
+
+  # The package runs from the sources: an edit of a Python file needs no build. Links to its files, and to the modules of tenon.ops that tools/codegen writes.
+  file(GLOB_RECURSE _files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/frontends/python"
+       "${PROJECT_SOURCE_DIR}/frontends/python/tenon/*.py" "${PROJECT_SOURCE_DIR}/frontends/python/tenon/*.pyi"
+       "${PROJECT_SOURCE_DIR}/frontends/python/tenon/py.typed")
+  list(TRANSFORM _files PREPEND "${PROJECT_SOURCE_DIR}/frontends/python/")
+  set(_written ${TENON_GENERATED_LIST})
+  list(FILTER _written INCLUDE REGEX "^python/")
+  list(TRANSFORM _written PREPEND "${TENON_GENERATED_DIR}/")
+  foreach(_file ${_files} ${_written})
+    string(REGEX REPLACE "^.*/python/tenon/" "" _name "${_file}")
+    foreach(_folder python python-sanitized)
+      get_filename_component(_parent "${PROJECT_BINARY_DIR}/${_folder}/tenon/${_name}" DIRECTORY)
+      file(MAKE_DIRECTORY "${_parent}")
+      file(CREATE_LINK "${_file}" "${PROJECT_BINARY_DIR}/${_folder}/tenon/${_name}" SYMBOLIC)
+    endforeach()
   endforeach()
 
   # `cmake --install <build> --component python --prefix DIR` puts the package into DIR; pyproject.toml does the same for a
@@ -43,6 +60,8 @@ if(TENON_PYTHON)
   set_target_properties(tenon_python PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS tenon_python LIBRARY DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS tenon_shared LIBRARY DESTINATION tenon COMPONENT python NAMELINK_SKIP EXCLUDE_FROM_ALL)
+  install(DIRECTORY "${TENON_GENERATED_DIR}/python/tenon/" DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL
+          FILES_MATCHING PATTERN "*.py")
   if(SKBUILD)
     foreach(_name ${TENON_PROGRAMS})
       set_target_properties(${_name} PROPERTIES INSTALL_RPATH "$ORIGIN/..")

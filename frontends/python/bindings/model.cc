@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "frontends/cpp/files/export_onnx.h"
 #include "frontends/cpp/inspect/inspect.h"
+#include "frontends/python/bindings/extend/extension.h"
 #include "frontends/python/bindings/ir/handles.h"
 #include "frontends/python/bindings/program.h"
 #include "ir/core/text/printer.h"
@@ -42,8 +43,9 @@ std::shared_ptr<ModelHandle> LoadWith(LoadOptions options, Load load) {
 LoadOptions LoadOptionsOf(bool allow_unregistered, std::string external_data,
                           bool allow_external_links, std::vector<std::string> parameter_files,
                           std::vector<std::string> replaceable, Sizes sizes, std::string part,
-                          bool keep_names) {
+                          bool keep_names, const PyExtension* extension) {
   LoadOptions options;
+  if (extension != nullptr) options.extension = extension->Get();
   options.allow_unregistered_dialects = allow_unregistered;
   options.external_data_root = std::move(external_data);
   options.allow_external_data_links = allow_external_links;
@@ -154,32 +156,34 @@ void BindModel(nb::module_& module) {
       "load_path",
       [](const std::string& path, bool allow_unregistered, std::string external_data,
          bool allow_external_links, std::vector<std::string> parameter_files,
-         std::vector<std::string> replaceable, Sizes sizes, std::string part, bool keep_names) {
+         std::vector<std::string> replaceable, Sizes sizes, std::string part, bool keep_names,
+         const PyExtension* extension) {
         return LoadWith(
             LoadOptionsOf(allow_unregistered, std::move(external_data), allow_external_links,
                           std::move(parameter_files), std::move(replaceable), std::move(sizes),
-                          std::move(part), keep_names),
+                          std::move(part), keep_names, extension),
             [&](const LoadOptions& options) { return Load(path, options); });
       },
       nb::arg("path"), nb::kw_only(), nb::arg("allow_unregistered"), nb::arg("external_data"),
       nb::arg("allow_external_links"), nb::arg("parameter_files"), nb::arg("replaceable"),
-      nb::arg("sizes"), nb::arg("part"), nb::arg("keep_names"));
+      nb::arg("sizes"), nb::arg("part"), nb::arg("keep_names"), nb::arg("extension").none());
   module.def(
       "load_bytes",
       [](const nb::bytes& bytes, const std::string& name, bool allow_unregistered,
          std::string external_data, bool allow_external_links,
          std::vector<std::string> parameter_files, std::vector<std::string> replaceable,
-         Sizes sizes, std::string part, bool keep_names) {
+         Sizes sizes, std::string part, bool keep_names, const PyExtension* extension) {
         const std::string_view content(bytes.c_str(), bytes.size());
         return LoadWith(
             LoadOptionsOf(allow_unregistered, std::move(external_data), allow_external_links,
                           std::move(parameter_files), std::move(replaceable), std::move(sizes),
-                          std::move(part), keep_names),
+                          std::move(part), keep_names, extension),
             [&](const LoadOptions& options) { return LoadFromBytes(content, name, options); });
       },
       nb::arg("content"), nb::arg("name"), nb::kw_only(), nb::arg("allow_unregistered"),
       nb::arg("external_data"), nb::arg("allow_external_links"), nb::arg("parameter_files"),
-      nb::arg("replaceable"), nb::arg("sizes"), nb::arg("part"), nb::arg("keep_names"));
+      nb::arg("replaceable"), nb::arg("sizes"), nb::arg("part"), nb::arg("keep_names"),
+      nb::arg("extension").none());
   model
       .def("compile", CompileHandle, nb::kw_only(), nb::arg("threads"), nb::arg("cuda_device"),
            nb::arg("reference"), nb::arg("weight_cache"), nb::arg("verify_weights"),

@@ -3,6 +3,8 @@
 
 #include "frontends/cpp/version.h"
 #include "frontends/python/bindings/errors.h"
+#include "frontends/python/bindings/extend/extension.h"
+#include "frontends/python/bindings/extend/passes.h"
 #include "frontends/python/bindings/model.h"
 #include "frontends/python/bindings/program.h"
 #include "frontends/python/bindings/rules.h"
@@ -16,6 +18,8 @@ NB_MODULE(_core, module) {
   tenon::python::BindErrors(module);
   tenon::python::BindTensors(module);
   tenon::python::BindProgram(module);
+  tenon::python::BindExtension(module);
   tenon::python::BindModel(module);
+  tenon::python::BindPasses(module);
   tenon::python::BindRules(module);
 }

@@ -16,6 +16,7 @@
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/rules/given_rules.h"
+#include "frontends/python/bindings/extend/passes.h"
 #include "frontends/python/bindings/model.h"
 #include "frontends/python/bindings/rules.h"
 #include "ir/core/clone.h"
@@ -86,13 +87,14 @@ class Progress : public RewriteObserver {
 
 using RuleTexts = std::vector<std::pair<std::string, std::string>>;  // name of the text, text
 
-// A model with a copy of the module of `model`, which gets the rules of `texts` too.
-absl::StatusOr<Model> WithRules(const Model& model, const RuleTexts& texts,
-                                const std::string& pipeline) {
+// A model with a copy of the module of `model`, which gets the rules of `texts` and `passes` too.
+absl::StatusOr<Model> WithAdded(const Model& model, const RuleTexts& texts,
+                                const std::vector<PassInfo>& passes, const std::string& pipeline) {
   Model copy = model.Clone();
-  if (texts.empty()) return copy;
+  if (texts.empty() && passes.empty()) return copy;
   auto extension = model.extension() == nullptr ? std::make_shared<Extension>()
                                                 : std::make_shared<Extension>(*model.extension());
+  extension->passes.insert(extension->passes.end(), passes.begin(), passes.end());
   for (const auto& [name, text] : texts) {
     absl::StatusOr<std::vector<drr::Rule>> rules = TextRules(text, name, model.context());
     if (!rules.ok()) return rules.status();
@@ -103,19 +105,21 @@ absl::StatusOr<Model> WithRules(const Model& model, const RuleTexts& texts,
     return status;
   PassManager manager(registry);
   if (absl::Status status = manager.AddPipeline(pipeline); !status.ok()) return status;
-  absl::StatusOr<GivenRuleReport> report =
-      CheckGivenRules(extension->rules, {}, manager, model.context());
-  if (!report.ok()) return report.status();
-  for (const std::string& warning : report->warnings)
-    EmitWarning(model.context(), copy.module()->location(), warning);
+  if (!texts.empty()) {
+    absl::StatusOr<GivenRuleReport> report =
+        CheckGivenRules(extension->rules, {}, manager, model.context());
+    if (!report.ok()) return report.status();
+    for (const std::string& warning : report->warnings)
+      EmitWarning(model.context(), copy.module()->location(), warning);
+  }
   OwnedOp module(Clone(*copy.module()));
   return Model(copy.shared_context(), std::move(module), copy.files(), std::move(extension),
                copy.info());
 }
 
-// The optimized model without the rules that WithRules gave to it: they hold for one call.
-std::shared_ptr<const Model> WithoutRules(Model model, const Model& before, bool has_rules) {
-  if (!has_rules) return std::make_shared<const Model>(std::move(model));
+// The optimized model without what WithAdded gave to it, which holds for one call.
+std::shared_ptr<const Model> WithoutAdded(Model model, const Model& before, bool has_added) {
+  if (!has_added) return std::make_shared<const Model>(std::move(model));
   OwnedOp module(Clone(*model.module()));
   return std::make_shared<const Model>(model.shared_context(), std::move(module), model.files(),
                                        before.extension(), model.info());
@@ -162,17 +166,25 @@ nb::dict OptimizeHandle(ModelHandle& handle, int level, const std::string& pipel
   if (asked) options.allow_rewrite = [&observer](const RewriteStep&) { return observer.going(); };
   OptimizeReport report;
   absl::Status status;
+  const std::shared_ptr<const Model> before = handle.Get();
+  const auto counts = std::make_shared<PassCounts>();
+  // Levels name no passes of Python.
+  std::vector<PassInfo> added_passes;
+  if (!pipeline.empty()) added_passes = RegisteredPasses({before, handle.log(), counts});
+  const bool has_added = !rule_texts.empty() || !added_passes.empty();
+  // What a pass in Python has made of one function may be wrong for its callers.
+  options.verify_each |= !added_passes.empty();
   const Clock::time_point start = Clock::now();
   {
     const nb::gil_scoped_release unlocked;
     status = [&] {
-      const std::shared_ptr<const Model> before = handle.Get();
-      absl::StatusOr<Model> model = WithRules(
-          *before, rule_texts, pipeline.empty() ? std::string(OptPipeline(level)) : pipeline);
+      absl::StatusOr<Model> model =
+          WithAdded(*before, rule_texts, added_passes,
+                    pipeline.empty() ? std::string(OptPipeline(level)) : pipeline);
       if (!model.ok()) return model.status();
       absl::Status optimized = Optimize(*model, options, &report);
       if (optimized.ok() && observer.going())
-        handle.Set(WithoutRules(*std::move(model), *before, !rule_texts.empty()));
+        handle.Set(WithoutAdded(*std::move(model), *before, has_added));
       return optimized;
     }();
   }
@@ -186,6 +198,7 @@ nb::dict OptimizeHandle(ModelHandle& handle, int level, const std::string& pipel
   result["seconds"] = seconds;
   result["steps"] = observer.steps();
   result["explained"] = explained;
+  result["statistics"] = nb::cast(counts->Get());
   nb::list passes;
   for (const PassRecord& pass : observer.passes())
     passes.append(nb::make_tuple(pass.text, pass.op, pass.seconds, pass.depth, pass.changed));

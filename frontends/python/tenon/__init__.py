@@ -8,19 +8,23 @@
 docs/guide/use-from-python.md shows the package in use.
 """
 
-from . import errors, ir
-from ._core import CancelToken, Diagnostic, Tensor, version as __version__
-from .errors import (AlreadyExists, Cancelled, DiagnosticWarning, Error, FailedPrecondition, InternalError,
+from . import errors, ir, ops
+from ._core import CancelToken, Diagnostic, PassContext, Tensor, version as __version__
+from .errors import (AlreadyExists, CallbackError, Cancelled, DiagnosticWarning, Error, FailedPrecondition, InternalError,
                      InvalidArgument, InvalidModel, ModelNotFound, NotFound, ResourceExhausted, Unavailable,
                      UnsupportedOperation)
+from .extension import DeclaredOp, Extension, TensorType
 from .models import Model, load
+from .passes import PipelineReport, register_pass, run_pipeline
 from .programs import Binding, Outputs, Program, Session, TensorSpec
 from .report import OptimizeReport, PassTime
-from .rules import Const, RuleCheck, Rules, ops, rule
+from .rules import Const, RuleCheck, Rules, rule
 
 __all__ = [
-    "AlreadyExists", "Binding", "CancelToken", "Cancelled", "Const", "Diagnostic", "DiagnosticWarning", "Error",
-    "FailedPrecondition", "InternalError", "InvalidArgument", "InvalidModel", "Model", "ModelNotFound", "NotFound",
-    "OptimizeReport", "Outputs", "PassTime", "Program", "ResourceExhausted", "RuleCheck", "Rules", "Session", "Tensor", "TensorSpec",
-    "Unavailable", "UnsupportedOperation", "__version__", "errors", "ir", "load", "ops", "rule",
+    "AlreadyExists", "Binding", "CallbackError", "CancelToken", "Cancelled", "Const", "DeclaredOp", "Diagnostic",
+    "DiagnosticWarning", "Error", "Extension", "FailedPrecondition", "InternalError", "InvalidArgument",
+    "InvalidModel", "Model", "ModelNotFound", "NotFound", "OptimizeReport", "Outputs", "PassContext", "PassTime",
+    "PipelineReport", "Program", "ResourceExhausted", "RuleCheck", "Rules", "Session", "Tensor", "TensorSpec",
+    "TensorType", "Unavailable", "UnsupportedOperation", "__version__", "errors", "ir", "load", "ops",
+    "register_pass", "rule", "run_pipeline",
 ]

@@ -1,6 +1,7 @@
 """The C++ side of the package tenon; use the package."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 
 version: str = '0.2.0'
@@ -147,6 +148,17 @@ class Binding:
 
     def value(self, port: object) -> object: ...
 
+class Extension:
+    """See tenon.Extension."""
+
+    def __init__(self) -> None: ...
+
+    def declare_text(self, text: str, op: str, file: str, results: Sequence[str], shape: object | None) -> None: ...
+
+    def load_file(self, path: str) -> None: ...
+
+    def add_kernel(self, op: str, name: str, priority: int, function: object) -> None: ...
+
 class Model:
     """A model; see tenon.Model."""
 
@@ -168,9 +180,9 @@ class Model:
 
     def module(self) -> Module: ...
 
-def load_path(path: str, *, allow_unregistered: bool, external_data: str, allow_external_links: bool, parameter_files: Sequence[str], replaceable: Sequence[str], sizes: Mapping[str, Sequence[int]], part: str, keep_names: bool) -> Model: ...
+def load_path(path: str, *, allow_unregistered: bool, external_data: str, allow_external_links: bool, parameter_files: Sequence[str], replaceable: Sequence[str], sizes: Mapping[str, Sequence[int]], part: str, keep_names: bool, extension: Extension | None) -> Model: ...
 
-def load_bytes(content: bytes, name: str, *, allow_unregistered: bool, external_data: str, allow_external_links: bool, parameter_files: Sequence[str], replaceable: Sequence[str], sizes: Mapping[str, Sequence[int]], part: str, keep_names: bool) -> Model: ...
+def load_bytes(content: bytes, name: str, *, allow_unregistered: bool, external_data: str, allow_external_links: bool, parameter_files: Sequence[str], replaceable: Sequence[str], sizes: Mapping[str, Sequence[int]], part: str, keep_names: bool, extension: Extension | None) -> Model: ...
 
 class Type:
     """The type of a value."""
@@ -259,11 +271,36 @@ class Operation:
 
     @property
     def block(self) -> Block | None:
-        """The block; None for the module."""
+        """The block; None for the module, and for the operation of a pass."""
 
     @property
     def parent(self) -> Operation | None:
         """The operation around it."""
+
+    @property
+    def next(self) -> Operation | None:
+        """The operation behind it in its block."""
+
+    @property
+    def module(self) -> Module:
+        """
+        The module, which makes types and attributes. In a pass it has the operation of the pass.
+        """
+
+    @property
+    def operand_groups(self) -> list[Value | None | list[Value]]:
+        """
+        The operands by group of the definition: a Value, None for an absent one, or a list for any number.
+        """
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """
+        The attributes of the definition as plain values, with defaults; None for absent ones.
+        """
+
+    def __getattr__(self, name: str, /) -> Any:
+        """Returns the operand, attribute, result or region of this name."""
 
     def walk(self) -> list[Operation]:
         """Returns this operation and all in it, outer ones first."""
@@ -320,6 +357,9 @@ class Block:
         Makes an operation at the end of the block. Without `result_types` the shape function of the operation tells them. `node` is the name of a node of the model.
         """
 
+    def build(self, name: str, args: tuple, kwargs: dict, result_types: object | None, node: str, before: Operation | None) -> object:
+        """Makes an operation; see tenon.ops."""
+
 class Region:
     """A list of blocks, which belongs to an operation."""
 
@@ -374,6 +414,9 @@ class Module:
     A module that Python changes: a copy of that of a model. Use it from one thread at a time. Handles to its operations never dangle: those that are gone raise FailedPrecondition.
     """
 
+    def __init__(self, extension: Extension | None = None) -> None:
+        """Makes a module without operations. See tenon.ir.function."""
+
     @property
     def operation(self) -> Operation:
         """The operation builtin.module."""
@@ -388,6 +431,8 @@ class Module:
 
     def verify(self) -> None:
         """Raises InvalidModel, with diagnostics, for IR that is wrong."""
+
+    def run_pipeline(self, pipeline: str) -> tuple[bool, str]: ...
 
     def run(self, pipeline: str) -> None:
         """
@@ -405,6 +450,32 @@ class Module:
 
     def to_model(self) -> Model: ...
 
-def rule_names(text: str, name: str) -> list[str]: ...
+class PassContext:
+    """
+    What a pass in Python may ask for while it runs; see tenon.register_pass.
+    """
 
-def check_rules(text: str, name: str, matches: int, seed: int) -> list[tuple[str, str, list[str]]]: ...
+    def count(self, name: str, n: int = 1) -> None:
+        """Adds to a counter of the pass."""
+
+    def warning(self, message: str, op: Operation | None = None) -> None:
+        """Emits a warning about an operation."""
+
+    def remark(self, message: str, op: Operation | None = None) -> None:
+        """Emits a remark about an operation."""
+
+    def error(self, message: str, op: Operation | None = None) -> NoReturn:
+        """
+        Ends the pass with an error about an operation: raises InvalidArgument.
+        """
+
+    def run(self, pipeline: str) -> bool:
+        """
+        Runs a pipeline on the operation of the pass, and returns whether it changed it. Handles are gone afterward.
+        """
+
+def check_pass(spec: object) -> None: ...
+
+def rule_names(text: str, name: str, extension: Extension | None) -> list[str]: ...
+
+def check_rules(text: str, name: str, matches: int, seed: int, extension: Extension | None) -> list[tuple[str, str, list[str]]]: ...

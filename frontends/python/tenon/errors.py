@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 from typing import Any, Sequence
 
 
@@ -12,7 +13,7 @@ class Error(Exception):
       code: The name of the status, such as "INVALID_ARGUMENT".
       message: The text of the error.
       node: The node of the model, or None.
-      location: "file:line:column" in the text of a model or of rules, or None.
+      location: "file:line:column" in the text of a model or of rules, "file:line" of an exception of Python, or None.
       diagnostics: The errors, warnings and remarks of the call, as Diagnostic objects.
     """
 
@@ -100,6 +101,12 @@ class Unavailable(Error):
     code = "UNAVAILABLE"
 
 
+class CallbackError(Error):
+    """A pass, kernel or shape function in Python raised an exception, which is the __cause__."""
+
+    code = "ABORTED"
+
+
 class InternalError(Error):
     """A failure of a device, or of Tenon itself."""
 
@@ -113,15 +120,56 @@ class DiagnosticWarning(UserWarning):
 _CLASSES = {
     cls.code: cls
     for cls in (InvalidArgument, UnsupportedOperation, NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted,
-                Cancelled, Unavailable, InternalError)
+                Cancelled, Unavailable, CallbackError, InternalError)
 }
 
 
-def from_status(code: str, message: str, diagnostics: Sequence[Any], loading: bool) -> Error:
-    """Returns the exception for a status of C++. `loading` is true for a model that is read."""
+def from_status(code: str, message: str, diagnostics: Sequence[Any], loading: bool) -> BaseException:
+    """Returns the exception for a status of C++. `loading` is true for a model that is read.
+
+    If the status is about an exception of Python code, that becomes the cause. One that is no Exception, such as
+    KeyboardInterrupt, is returned itself.
+    """
+    failure: tuple[str, BaseException | None] = getattr(_last, "failure", ("", None))
+    text, cause = failure
+    _last.failure = ("", None)
+    if cause is not None and text not in message:
+        cause = None
+    if cause is not None and not isinstance(cause, Exception):
+        return cause
     cls = _CLASSES.get(code, InternalError)
-    if loading and cls is InvalidArgument:
+    if cause is not None and not isinstance(cause, Error):
+        cls, code = CallbackError, CallbackError.code
+    elif loading and cls is InvalidArgument:
         cls = InvalidModel
     elif loading and cls is NotFound:
         cls = ModelNotFound
-    return cls(message, code=code, diagnostics=diagnostics)
+    error = cls(message, code=code, diagnostics=diagnostics)
+    error.__cause__ = cause
+    if cause is not None and cls is CallbackError:
+        error.location = _raised_at(cause)
+    return error
+
+
+def describe(error: BaseException, traceback: Any) -> tuple[str, str]:
+    """Returns the code of an exception of a callback, and a text with its traceback. from_status() knows it by the text."""
+    import traceback as formatting  # here, as it takes longer to import than this package
+
+    code = error.code if isinstance(error, Error) else CallbackError.code
+    summary = "".join(formatting.format_exception_only(type(error), error)).strip()
+    frames = "".join(formatting.format_tb(traceback)).rstrip()
+    text = f"{summary}\n{frames}" if frames else summary
+    _last.failure = (text, error)
+    return code, text
+
+
+def _raised_at(error: BaseException) -> str | None:
+    """"file:line" of the place that raised an exception."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return None if traceback is None else f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"
+
+
+# The last exception of a callback in each thread, with its text.
+_last = _thread._local()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, Union
 
 from . import _core
 from .errors import DiagnosticWarning, InvalidArgument
 from .programs import Program
 from .report import OptimizeReport
 from .rules import Rules
+
+if TYPE_CHECKING:
+    from .extension import Extension
 
 OnDiagnostic = Callable[["_core.Diagnostic"], None]
 RuleSource = Union[Rules, str, "os.PathLike[str]"]
@@ -21,7 +24,7 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
          allow_unregistered: bool = False, external_data: str | os.PathLike[str] | None = None,
          allow_external_links: bool = False, parameters: Iterable[str | os.PathLike[str]] = (),
          replaceable: Iterable[str] = (), sizes: Mapping[str, int | Sequence[int]] | None = None, part: str = "",
-         keep_names: bool = True) -> Model:
+         keep_names: bool = True, extension: Extension | None = None) -> Model:
     """Reads an ONNX model, IR text or a binary module.
 
     Args:
@@ -37,6 +40,7 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
       sizes: Sizes of dimensions, {"batch": 1}, or of inputs, {"ids": [1, 128]}.
       part: "FROM:TO" keeps only a part of an ONNX model.
       keep_names: Whether values of IR text keep their names.
+      extension: Operations and kernels of this program.
 
     Raises:
       ModelNotFound: The file cannot be read.
@@ -53,6 +57,7 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
         "sizes": {key: [size] if isinstance(size, int) else list(size) for key, size in (sizes or {}).items()},
         "part": part,
         "keep_names": keep_names,
+        "extension": extension,
     }
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)

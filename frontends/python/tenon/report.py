@@ -30,15 +30,17 @@ class OptimizeReport:
       steps: The number of changes.
       passes: The passes in order, with times; empty with several threads.
       explained: Where the rule of `explain` fired or nearly matched.
+      statistics: The counters of each pass in Python, by its name.
     """
 
     def __init__(self, *, rules: dict[str, int], precision: str, seconds: float, steps: int, explained: str,
-                 passes: Sequence[tuple[str, str, float, int, bool]]) -> None:
+                 passes: Sequence[tuple[str, str, float, int, bool]], statistics: dict[str, dict[str, int]]) -> None:
         self.rules = rules
         self.precision = precision
         self.seconds = seconds
         self.steps = steps
         self.explained = explained
+        self.statistics = statistics
         self.passes = [PassTime(*each) for each in passes]
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, overload
 from . import _core
 
 if TYPE_CHECKING:
+    from .extension import Extension
     from .models import Model
 
 
@@ -33,34 +34,36 @@ class Rules:
     Attributes:
       text: The rules in text notation (docs/reference/rule-language.md).
       name: The name of the text in messages.
+      extension: The extension that has operations of the rules; None without one.
     """
 
-    def __init__(self, text: str, name: str) -> None:
+    def __init__(self, text: str, name: str, extension: Extension | None = None) -> None:
         self.text = text
         self.name = name
+        self.extension = extension
 
     @classmethod
-    def from_text(cls, text: str, *, name: str = "<rules>") -> Rules:
+    def from_text(cls, text: str, *, name: str = "<rules>", extension: Extension | None = None) -> Rules:
         """Reads rules from a text. Mistakes are reported by check(), by names, and by Model.optimize."""
-        return cls(text, name)
+        return cls(text, name, extension)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Rules:
+    def from_file(cls, path: str | os.PathLike[str], *, extension: Extension | None = None) -> Rules:
         """Reads rules from a file."""
         with open(path, encoding="utf-8") as file:
-            return cls(file.read(), os.fspath(path))
+            return cls(file.read(), os.fspath(path), extension)
 
     @property
     def names(self) -> list[str]:
         """The names of the rules. Raises InvalidArgument at a mistake in the text."""
-        return _core.rule_names(self.text, self.name)
+        return _core.rule_names(self.text, self.name, self.extension)
 
     def check(self, *, matches: int = 20, seed: int = 1) -> list[RuleCheck]:
         """Checks each rule by running it: random programs that match must compute the same afterward.
 
         It takes seconds for most rules. Raises InvalidArgument at a mistake in the text.
         """
-        return [RuleCheck(*each) for each in _core.check_rules(self.text, self.name, matches, seed)]
+        return [RuleCheck(*each) for each in _core.check_rules(self.text, self.name, matches, seed, self.extension)]
 
     def explain(self, model: Model, *, rule: str = "", node: str = "") -> str:
         """Says where a rule fires or nearly matches in `model`, which stays as it is.
@@ -141,24 +144,9 @@ def _value(value: Any, op: str) -> Value:
     raise TypeError(f"{op}: an operand of type {type(value).__name__} (expected a value of the rule, or a number)")
 
 
-class Ops:
-    """Operations for rules that are traced: ops.sigmoid(x), ops.nn.silu(x), ops.softmax(x, axis=-1)."""
-
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return Ops(f"{self._prefix}.{name}" if self._prefix else name)
-
-    def __call__(self, *operands: Any, **attributes: Any) -> Value:
-        if not self._prefix:
-            raise TypeError("an operation has a name: ops.relu(x)")
-        return _make(self._prefix, operands, attributes)
-
-
-ops = Ops()
+def traced(op: str, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Value:
+    """Makes a value of a rule: the result of an operation. Functions of tenon.ops call it."""
+    return _make(op, operands, attributes)
 
 
 class Const:
@@ -219,7 +207,7 @@ class _Writer:
         return text
 
 
-def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str) -> Rules:
+def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str, extension: Extension | None) -> Rules:
     import inspect
 
     parameters = inspect.signature(function).parameters.values()
@@ -258,16 +246,18 @@ def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str) 
         lines.append(f"  lowers  {lowers}")
     lines.append("}")
     place = f"{os.path.basename(function.__code__.co_filename)}:{function.__name__}"
-    return Rules("\n".join(lines) + "\n", place)
+    return Rules("\n".join(lines) + "\n", place, extension)
 
 
 @overload
 def rule(function: Callable[..., Any]) -> Rules: ...
 @overload
-def rule(*, where: str = "", lowers: str = "", summary: str = "") -> Callable[[Callable[..., Any]], Rules]: ...
+def rule(*, where: str = "", lowers: str = "", summary: str = "",
+         extension: Extension | None = None) -> Callable[[Callable[..., Any]], Rules]: ...
 
 
-def rule(function: Callable[..., Any] | None = None, *, where: str = "", lowers: str = "", summary: str = "") -> Any:
+def rule(function: Callable[..., Any] | None = None, *, where: str = "", lowers: str = "", summary: str = "",
+         extension: Extension | None = None) -> Any:
     """Makes a rule from a function of values that returns (what it matches, what takes its place).
 
         @tenon.rule
@@ -282,7 +272,8 @@ def rule(function: Callable[..., Any] | None = None, *, where: str = "", lowers:
       where: Conditions in text, such as "rank(x) == 2 && float(x)".
       lowers: What each rewrite makes smaller, for a rule that does not make fewer operations.
       summary: One sentence; by default the first line of the function's description.
+      extension: The extension that has operations of the rule, for check().
     """
     if function is not None:
-        return _trace(function, where, lowers, summary)
-    return lambda given: _trace(given, where, lowers, summary)
+        return _trace(function, where, lowers, summary, extension)
+    return lambda given: _trace(given, where, lowers, summary, extension)

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "fmt/format.h"
 #include "frontends/python/bindings/ir/handles.h"
 #include "frontends/python/bindings/tensors.h"
+#include "ir/core/text/parser.h"
 
 namespace tenon::python {
 namespace {
@@ -42,9 +46,110 @@ const char* KindName(Attribute::Kind kind) {
   }
 }
 
-nb::object TextValue(std::string_view text) {
+// Containers that contain themselves end here.
+constexpr int kMaxNesting = 64;
+
+// The text of an attribute.
+std::string StringFrom(nb::handle value) {
+  std::string text;
+  if (!nb::try_cast(value, text)) throw nb::type_error("a text that is not Unicode");
+  return text;
+}
+
+// The elements of a list or tuple; TypeError for others.
+std::vector<nb::object> ElementsOfList(nb::handle value, const char* what) {
+  if (!nb::isinstance<nb::list>(value) && !nb::isinstance<nb::tuple>(value))
+    throw nb::type_error(what);
+  std::vector<nb::object> elements;
+  for (const nb::handle element : value) elements.push_back(nb::borrow<nb::object>(element));
+  return elements;
+}
+
+Attribute DimsFrom(Context& context, nb::handle value) {
+  constexpr const char* kExpected = "dimensions are a list of int, str or None";
+  std::vector<DimExpr> dims;
+  for (const nb::object& element : ElementsOfList(value, kExpected)) {
+    int64_t extent = 0;
+    if (element.is_none()) {
+      dims.push_back(DimExpr::Unknown(context));
+    } else if (nb::isinstance<nb::str>(element)) {
+      const std::string text = StringFrom(element);
+      const std::optional<DimExpr> dim = DimExpr::Parse(context, text);
+      if (!dim.has_value()) {
+        Raise(absl::InvalidArgumentError(
+            fmt::format("'{}' is no dimension (expected an expression such as 'B + 1')", text)));
+      }
+      dims.push_back(*dim);
+    } else if (nb::isinstance<nb::int_>(element) && nb::try_cast(element, extent)) {
+      dims.push_back(DimExpr::Constant(context, extent));
+    } else {
+      throw nb::type_error(kExpected);
+    }
+  }
+  return Attribute::Dims(context, dims);
+}
+
+Attribute From(const StatePtr& state, nb::handle value, AttrType kind, int depth);
+
+Attribute DictionaryFrom(const StatePtr& state, nb::handle value, int depth) {
+  std::map<std::string, Attribute> values;  // two keys may have one text
+  std::vector<std::pair<nb::object, nb::object>> items;
+  for (const auto [key, element] : nb::cast<nb::dict>(value))
+    items.emplace_back(nb::borrow<nb::object>(key), nb::borrow<nb::object>(element));
+  for (const auto& [key, element] : items) {
+    const std::string name = StringFrom(key);
+    if (name.empty()) Raise(absl::InvalidArgumentError("an entry of a dictionary has a name"));
+    values[name] = From(state, element, AttrType::kAny, depth + 1);
+  }
+  std::vector<NamedAttribute> entries;
+  for (const auto& [name, value] : values)
+    entries.push_back({state->context().Intern(name), value});
+  return Attribute::Dictionary(state->context(), entries);
+}
+
+Attribute ListFrom(const StatePtr& state, nb::handle value, AttrType kind, int depth) {
+  Context& context = state->context();
+  if (kind == AttrType::kDims) return DimsFrom(context, value);
+  if (kind == AttrType::kF32s) {
+    std::vector<float> floats;
+    if (nb::try_cast(value, floats)) return Attribute::F32s(context, floats);
+    throw nb::type_error("expected a list of float");
+  }
+  std::vector<int64_t> numbers;
+  if (nb::try_cast(value, numbers)) return Attribute::I64s(context, numbers);
+  std::vector<Attribute> elements;
+  for (const nb::object& element : ElementsOfList(value, "expected a list"))
+    elements.push_back(From(state, element, AttrType::kAny, depth + 1));
+  return Attribute::Array(context, elements);
+}
+
+}  // namespace
+
+nb::object TextFrom(std::string_view text) {
   return nb::steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+Attribute ElementsFrom(const StatePtr& state, nb::handle array) {
+  TensorSpec spec;
+  spec.name = "array";
+  const Tensor tensor = TensorFrom(array, spec);
+  Context& context = state->context();
+  const Type type = Type::Tensor(context, tensor.dtype(), tensor.shape());
+  return Attribute::Elements(context, type, {tensor.as<const std::byte>(), tensor.num_bytes()});
+}
+
+Type TypeFrom(const StatePtr& state, nb::handle value) {
+  if (nb::isinstance<PyType>(value)) {
+    const auto& type = nb::cast<const PyType&>(value);
+    CheckSameContext(type.state, state);
+    return type.type;
+  }
+  if (!nb::isinstance<nb::str>(value))
+    throw nb::type_error("a type is a Type, or a text such as 'tensor<2x?xf32>'");
+  const absl::StatusOr<Type> type = ParseType(state->context(), StringFrom(value));
+  if (!type.ok()) Raise(type.status(), state->log->Take(), true);
+  return *type;
 }
 
 nb::object ValueOfAttribute(const StatePtr& state, Attribute attribute) {
@@ -64,7 +169,7 @@ nb::object ValueOfAttribute(const StatePtr& state, Attribute attribute) {
       return nb::float_(attribute.float_value());
     case Attribute::Kind::kString:
     case Attribute::Kind::kSymbolRef:
-      return TextValue(attribute.str());
+      return TextFrom(attribute.str());
     case Attribute::Kind::kType:
       return nb::cast(PyType{state, attribute.type()});
     case Attribute::Kind::kArray: {
@@ -86,17 +191,23 @@ nb::object ValueOfAttribute(const StatePtr& state, Attribute attribute) {
     case Attribute::Kind::kDictionary: {
       nb::dict dict;
       for (const NamedAttribute& entry : attribute.entries())
-        dict[TextValue(entry.name.str())] = nb::cast(PyAttribute{state, entry.value});
+        dict[TextFrom(entry.name.str())] = nb::cast(PyAttribute{state, entry.value});
       return dict;
     }
     default:
-      return TextValue(attribute.text());
+      return TextFrom(attribute.text());
   }
 }
 
-}  // namespace
-
 Attribute AttributeFrom(const StatePtr& state, nb::handle value, AttrType kind) {
+  return From(state, value, kind, 0);
+}
+
+namespace {
+
+Attribute From(const StatePtr& state, nb::handle value, AttrType kind, int depth) {
+  if (depth > kMaxNesting)
+    Raise(absl::InvalidArgumentError("the lists and dictionaries are nested too deeply"));
   Context& context = state->context();
   if (nb::isinstance<PyAttribute>(value)) {
     const auto& attribute = nb::cast<const PyAttribute&>(value);
@@ -108,9 +219,14 @@ Attribute AttributeFrom(const StatePtr& state, nb::handle value, AttrType kind) 
     CheckSameContext(type.state, state);
     return Attribute::TypeAttr(context, type.type);
   }
+  if (kind == AttrType::kElements) return ElementsFrom(state, value);
+  if (kind == AttrType::kUnit && nb::isinstance<nb::bool_>(value))
+    return nb::cast<bool>(value) ? Attribute::Unit(context) : Attribute();
   if (nb::isinstance<nb::bool_>(value)) return Attribute::Bool(context, nb::cast<bool>(value));
   if (nb::isinstance<nb::str>(value)) {
-    const std::string text = nb::cast<std::string>(value);
+    if (kind == AttrType::kType || kind == AttrType::kTypeAttr)
+      return Attribute::TypeAttr(context, TypeFrom(state, value));
+    const std::string text = StringFrom(value);
     return kind == AttrType::kSymbol ? Attribute::SymbolRef(context, text)
                                      : Attribute::Str(context, text);
   }
@@ -124,14 +240,15 @@ Attribute AttributeFrom(const StatePtr& state, nb::handle value, AttrType kind) 
     return kind == AttrType::kF64 ? Attribute::F64(context, number)
                                   : Attribute::F32(context, static_cast<float>(number));
   }
-  std::vector<int64_t> numbers;
-  if ((nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) &&
-      nb::try_cast(value, numbers))
-    return Attribute::I64s(context, numbers);
+  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value))
+    return ListFrom(state, value, kind, depth);
+  if (nb::isinstance<nb::dict>(value)) return DictionaryFrom(state, value, depth);
   throw nb::type_error(
-      "an attribute is made from an Attribute, a Type, bool, int, float, str or a list of int "
+      "an attribute is made from an Attribute, a Type, bool, int, float, str, a list or a dict "
       "(module.attribute() reads any other from text)");
 }
+
+}  // namespace
 
 void BindAttributes(nb::module_& module) {
   nb::class_<PyType>(module, "Type", "The type of a value.")

@@ -84,12 +84,10 @@ PyOperation CreateOp(const StatePtr& ir, std::function<std::pair<Block*, Operati
   if (info.is_registered()) state.slots = FillDefaults(info, state.slots);
   const bool inferred = what.result_types.is_none();
   if (!inferred) {
-    for (const nb::handle type : what.result_types) {
-      if (!nb::isinstance<PyType>(type)) throw nb::type_error("result_types is a list of Type");
-      const auto& handle = nb::cast<const PyType&>(type);
-      CheckSameContext(handle.state, ir);
-      state.result_types.push_back(handle.type);
-    }
+    if (nb::isinstance<nb::str>(what.result_types) || nb::isinstance<PyType>(what.result_types))
+      throw nb::type_error("result_types is a list of types");
+    for (const nb::handle type : what.result_types)
+      state.result_types.push_back(TypeFrom(ir, type));
   }
   // No code of others from here on: nothing is erased.
   const auto [block, before] = place();

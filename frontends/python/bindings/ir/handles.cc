@@ -11,13 +11,29 @@ namespace {
                                       "(expected a handle that was made afterward)"));
 }
 
+[[noreturn]] void RefuseBusy() {
+  Raise(absl::FailedPreconditionError(
+      "passes are running on the module (expected a call after they have ended)"));
+}
+
 }  // namespace
 
 IrState::IrState(std::shared_ptr<const Model> from, std::shared_ptr<DiagnosticLog> messages)
     : origin(std::move(from)),
       log(std::move(messages)),
       keep(origin->context()),
-      module(Clone(*origin->module())) {}
+      module(Clone(*origin->module())),
+      root(module.get()) {}
+
+IrState::IrState(std::shared_ptr<const Model> from, std::shared_ptr<DiagnosticLog> messages,
+                 Operation* op)
+    : origin(std::move(from)), log(std::move(messages)), keep(origin->context()), root(op) {}
+
+Operation* IrState::Root() const {
+  if (root == nullptr) RefuseStale("module");
+  if (busy) RefuseBusy();
+  return root;
+}
 
 void IrState::Forget(Operation* top) {
   top->Walk([this](Operation* op) {
@@ -56,13 +72,16 @@ BlockRef::~BlockRef() {
 
 Operation* PyOperation::get() const {
   if (ref->op == nullptr) RefuseStale("operation");
+  if (ref->state->busy) RefuseBusy();
   return ref->op;
 }
 Block* PyBlock::get() const {
   if (ref->block == nullptr) RefuseStale("block");
+  if (ref->state->busy) RefuseBusy();
   return ref->block;
 }
 Value PyValue::get() const {
+  if (state()->busy) RefuseBusy();
   if (op != nullptr) {
     if (op->op == nullptr) RefuseStale("value");
     return op->op->result(index);

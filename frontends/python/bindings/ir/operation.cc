@@ -21,16 +21,16 @@ NewOp NewOpOf(std::string name, std::vector<PyValue> operands, nb::dict attribut
           regions,         std::move(node)};
 }
 
-nb::object Text(std::string_view text) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+Block* PlaceOf(const PyOperation& self) {
+  Operation* op = self.get();
+  // What is around the operation of a pass belongs to others.
+  if (op != self.state()->root && op->block() != nullptr) return op->block();
+  Raise(absl::InvalidArgumentError(
+      fmt::format("{} itself has no place (expected an operation in it)",
+                  self.state()->module == nullptr ? "the operation of a pass" : "the module")));
 }
 
-Block* PlaceOf(const PyOperation& self) {
-  Block* block = self.get()->block();
-  if (block != nullptr) return block;
-  Raise(absl::InvalidArgumentError("the module itself has no place (expected an operation in it)"));
-}
+bool IsRoot(const PyOperation& self) { return self.get() == self.state()->root; }
 
 nb::dict AttributesOf(const PyOperation& self) {
   const Operation& op = *self.get();
@@ -50,7 +50,7 @@ nb::dict AttributesOf(const PyOperation& self) {
     for (const NamedAttribute& entry : more.entries()) add(entry.name.str(), entry.value);
   }
   nb::dict dict;
-  for (const auto& [name, value] : list) dict[Text(name)] = nb::cast(value);
+  for (const auto& [name, value] : list) dict[TextFrom(name)] = nb::cast(value);
   return dict;
 }
 
@@ -83,15 +83,6 @@ void SetOperand(const PyOperation& self, unsigned i, const PyValue& value) {
   CheckSame(value.state(), self.state());
   CheckVisible(value.get(), PlaceOf(self));
   op->set_operand(i, value.get());
-}
-
-void ReplaceUses(const PyValue& from, const PyValue& to) {
-  CheckSame(from.state(), to.state());
-  Value was = from.get();
-  const Value now = to.get();
-  if (was == now) return;
-  for (const OpOperand& use : was.uses()) CheckVisible(now, use.owner()->block());
-  was.ReplaceAllUsesWith(now);
 }
 
 void EraseOp(const PyOperation& self) {
@@ -150,18 +141,6 @@ std::vector<std::optional<PyValue>> OperandsOf(const PyOperation& self) {
     list.emplace_back();
     if (operand.get()) list.back() = HandleOf(self.state(), operand.get());
   }
-  return list;
-}
-
-std::vector<PyOperation> UsersOf(const PyValue& self) {
-  std::vector<PyOperation> list;
-  for (const OpOperand& use : self.get().uses()) {
-    PyOperation user = HandleOf(self.state(), use.owner());
-    const bool known = std::any_of(list.begin(), list.end(),
-                                   [&](const PyOperation& each) { return each.ref == user.ref; });
-    if (!known) list.push_back(std::move(user));
-  }
-  std::reverse(list.begin(), list.end());
   return list;
 }
 
@@ -242,14 +221,38 @@ void BindOperation(nb::module_& module) {
           nb::sig("def regions(self) -> list[Region]"), "The regions.")
       .def_prop_ro(
           "block",
-          [](const PyOperation& self) { return HandleOrNone(self.state(), self.get()->block()); },
-          nb::sig("def block(self) -> Block | None"), "The block; None for the module.")
+          [](const PyOperation& self) {
+            return IsRoot(self) ? nb::none() : HandleOrNone(self.state(), self.get()->block());
+          },
+          nb::sig("def block(self) -> Block | None"),
+          "The block; None for the module, and for the operation of a pass.")
       .def_prop_ro(
           "parent",
           [](const PyOperation& self) {
-            return HandleOrNone(self.state(), self.get()->parent_op());
+            return IsRoot(self) ? nb::none() : HandleOrNone(self.state(), self.get()->parent_op());
           },
           nb::sig("def parent(self) -> Operation | None"), "The operation around it.")
+      .def_prop_ro(
+          "next",
+          [](const PyOperation& self) {
+            return IsRoot(self) ? nb::none() : HandleOrNone(self.state(), self.get()->next());
+          },
+          nb::sig("def next(self) -> Operation | None"), "The operation behind it in its block.")
+      .def_prop_ro(
+          "module", [](const PyOperation& self) { return PyModule{self.state()}; },
+          "The module, which makes types and attributes. In a pass it has the operation of the "
+          "pass.")
+      .def_prop_ro("operand_groups", OperandGroupsOf,
+                   nb::sig("def operand_groups(self) -> list[Value | None | list[Value]]"),
+                   "The operands by group of the definition: a Value, None for an absent one, or a "
+                   "list for any number.")
+      .def_prop_ro("properties", PropertiesOf,
+                   nb::sig("def properties(self) -> dict[str, typing.Any]"),
+                   "The attributes of the definition as plain values, with defaults; None for "
+                   "absent ones.")
+      .def("__getattr__", PartOf, nb::arg("name"),
+           nb::sig("def __getattr__(self, name: str, /) -> typing.Any"),
+           "Returns the operand, attribute, result or region of this name.")
       .def("walk", WalkOf, nb::sig("def walk(self) -> list[Operation]"),
            "Returns this operation and all in it, outer ones first.")
       .def("set_attribute", SetAttribute, nb::arg("name"), nb::arg("value").none(),
@@ -289,26 +292,7 @@ void BindOperation(nb::module_& module) {
                                   std::move(result_types), regions, std::move(node)));
           },
           TENON_NEW_OP_ARGUMENTS, "Makes an operation behind this one. See Block.append.");
-  region
-      .def_prop_ro(
-          "blocks",
-          [](const PyRegion& self) {
-            std::vector<PyBlock> list;
-            for (Block& each : self.get()) list.push_back(HandleOf(self.op.state(), &each));
-            return list;
-          },
-          nb::sig("def blocks(self) -> list[Block]"), "The blocks; the first is the entry.")
-      .def_prop_ro(
-          "parent", [](const PyRegion& self) { return self.op; }, "The operation.")
-      .def(
-          "add_block",
-          [](const PyRegion& self, const std::vector<PyType>& types) {
-            for (const PyType& type : types) CheckSameContext(type.state, self.op.state());
-            Block* added = self.get().AddBlock();
-            for (const PyType& type : types) added->AddArgument(type.type);
-            return HandleOf(self.op.state(), added);
-          },
-          nb::arg("argument_types") = nb::list(), "Appends a block with these arguments.");
+  BindRegion(region);
   block
       .def("__eq__",
            [](const PyBlock& a, const nb::object& b) {
@@ -351,44 +335,16 @@ void BindOperation(nb::module_& module) {
           TENON_NEW_OP_ARGUMENTS,
           "Makes an operation at the end of the block. Without `result_types` the shape function "
           "of the operation tells them. `node` is the name of a node of the model.");
-  value
-      .def("__eq__",
-           [](const PyValue& a, const nb::object& b) {
-             if (!nb::isinstance<PyValue>(b)) return false;
-             const auto& other = nb::cast<const PyValue&>(b);
-             return a.op == other.op && a.block == other.block && a.index == other.index;
-           })
-      .def("__hash__",
-           [](const PyValue& self) {
-             return std::hash<const void*>()(self.op.get()) ^
-                    std::hash<const void*>()(self.block.get()) ^ self.index;
-           })
-      .def("__repr__", [](const PyValue&) { return "<tenon.ir.Value>"; })
-      .def_prop_ro(
-          "type",
-          [](const PyValue& self) {
-            return PyType{self.state(), self.get().type()};
-          },
-          "The type.")
-      .def_prop_rw(
-          "name", [](const PyValue& self) { return self.get().name(); },
-          [](const PyValue& self, const std::string& name) { Value(self.get()).set_name(name); },
-          "The name in text, without '%'; may be empty.")
-      .def_prop_ro(
-          "owner",
-          [](const PyValue& self) {
-            const Value of = self.get();
-            return of.is_result() ? nb::cast(HandleOf(self.state(), of.defining_op()))
-                                  : nb::cast(HandleOf(self.state(), of.argument_owner()));
-          },
-          nb::sig("def owner(self) -> Operation | Block"),
-          "The operation of a result, or the block of an argument.")
-      .def_prop_ro(
-          "index", [](const PyValue& self) { return self.index; },
-          "The position among the results or arguments.")
-      .def_prop_ro("users", UsersOf, nb::sig("def users(self) -> list[Operation]"),
-                   "The operations that use the value.")
-      .def("replace_uses", ReplaceUses, nb::arg("other"), "Gives all uses to another value.");
+  block.def(
+      "build",
+      [](const PyBlock& self, const std::string& name, const nb::tuple& args,
+         const nb::dict& kwargs, nb::object result_types, const std::string& node,
+         const PyOperation* before) {
+        return BuildOp(self, before, name, args, kwargs, std::move(result_types), node);
+      },
+      nb::arg("name"), nb::arg("args"), nb::arg("kwargs"), nb::arg("result_types").none(),
+      nb::arg("node"), nb::arg("before").none(), "Makes an operation; see tenon.ops.");
+  BindValue(value);
 #undef TENON_NEW_OP_ARGUMENTS
 }
 

@@ -1,0 +1,72 @@
+#include "frontends/python/bindings/extend/calls.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+
+#include "fmt/format.h"
+#include "frontends/python/bindings/python_owner.h"
+
+namespace tenon::python {
+namespace {
+
+absl::StatusCode CodeNamed(std::string_view name) {
+  for (int code = 1; code <= 16; ++code) {
+    if (absl::StatusCodeToString(static_cast<absl::StatusCode>(code)) == name)
+      return static_cast<absl::StatusCode>(code);
+  }
+  return absl::StatusCode::kAborted;
+}
+
+absl::Status StatusOf(std::string_view what, const nb::python_error& error) {
+  std::string code = "ABORTED", text = "an exception that cannot be shown";
+  try {
+    const nb::object pair =
+        nb::module_::import_("tenon.errors").attr("describe")(error.value(), error.traceback());
+    code = nb::cast<std::string>(pair[nb::int_(0)]);
+    text = nb::cast<std::string>(pair[nb::int_(1)]);
+  } catch (const std::exception&) {
+    // A failing __str__, or the end of the interpreter: the type must do.
+    text = nb::cast<std::string>(nb::inst_name(error.value()));
+  }
+  return {CodeNamed(code), fmt::format("{} raised {}", what, text)};
+}
+
+}  // namespace
+
+PythonFunction::PythonFunction(nb::object function)
+    : function_(function.release()),
+      owner_(OwnerThatCalls([raw = function_.ptr()] { Py_DECREF(raw); })) {}
+
+absl::Status CallPython(std::string_view what, const std::function<absl::Status()>& call) {
+  if (!Py_IsInitialized())
+    return absl::UnavailableError(fmt::format("{}: the interpreter has ended", what));
+  const nb::gil_scoped_acquire locked;
+  try {
+    return call();
+  } catch (const nb::python_error& error) {
+    return StatusOf(what, error);
+  } catch (const nb::builtin_exception& error) {
+    return absl::AbortedError(fmt::format("{}: {}", what, error.what()));
+  } catch (const std::exception& error) {
+    return absl::AbortedError(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+nb::object FromAttrMap(const kernels::AttrMap& map, std::string_view name) {
+  if (const auto* value = map.Find<bool>(name)) return nb::bool_(*value);
+  if (const auto* value = map.Find<int64_t>(name)) return nb::int_(*value);
+  if (const auto* value = map.Find<double>(name)) return nb::float_(*value);
+  if (const auto* value = map.Find<std::string>(name)) return nb::cast(*value);
+  if (const auto* value = map.Find<DType>(name)) {
+    const std::string_view text = Name(*value);
+    return nb::str(text.data(), text.size());
+  }
+  if (const auto* value = map.Find<std::vector<int64_t>>(name)) return nb::cast(*value);
+  if (const auto* value = map.Find<std::vector<float>>(name)) return nb::cast(*value);
+  return {};
+}
+
+}  // namespace tenon::python

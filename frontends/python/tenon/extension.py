@@ -1,0 +1,147 @@
+"""Operations, kernels and rules that a program in Python adds to Tenon."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, NamedTuple, Sequence
+
+from . import _core
+from .errors import InvalidArgument
+from .insertion import InsertionPoint
+
+Kernel = Callable[..., Any]
+Shape = Callable[..., Any]
+Decomposition = Callable[..., Any]
+
+
+class TensorType(NamedTuple):
+    """An element type and a shape, as shape functions get and return them."""
+
+    dtype: str
+    """The element type as in text: "f32", "i64", "i1"."""
+    shape: tuple[int | str | None, ...] | None
+    """Numbers, expressions of symbols such as "B + 1", and None where nothing is known. None: any rank."""
+
+
+class DeclaredOp:
+    """An operation of an Extension. A call makes it, as tenon.ops does: gated(x, gate, alpha=2.0)."""
+
+    def __init__(self, extension: Extension, name: str) -> None:
+        self._extension = extension
+        self.name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from .ops._declare import call
+
+        return call(self.name, (), args, kwargs)
+
+    def kernel(self, function: Kernel) -> Kernel:
+        """Runs the operation with a function of NumPy arrays. It also folds constants and checks rules.
+
+        The function gets an array for each operand (None for an absent one, a list for `each xs`), and the attributes by
+        name. It returns an array of the result's type and shape, or a tuple of them.
+        """
+        self._extension.kernel(self.name, function, name=f"ref.{self.name}", priority=0)
+        return function
+
+    def decomposition(self, function: Decomposition) -> Decomposition:
+        """Says what the operation is made of, for the pass Extension.decompose().
+
+        The function gets the operands as values and the attributes by name. It makes operations, and returns the value or
+        values that take the place of the results.
+        """
+        self._extension._decompositions[self.name] = function
+        return function
+
+    def matches(self, op: object) -> bool:
+        """Whether `op` is this operation."""
+        return isinstance(op, _core.Operation) and op.is_alive and op.name == self.name
+
+    def __repr__(self) -> str:
+        return f"<tenon.ops.{self.name} of an extension>"
+
+
+class Extension(_core.Extension):
+    """Operations and kernels of a program, for tenon.load(…, extension=…) and tenon.ir.Module(extension=…).
+
+        extension = tenon.Extension()
+        gated = extension.op("my.gated(x: float, gate: float) {alpha: f32 = 1} -> elementwise")
+
+        @gated.kernel
+        def run_gated(x, gate, *, alpha):
+            return x / (1 + numpy.exp(-alpha * gate))
+
+    A model has what its extension had when the model was loaded.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._decompositions: dict[str, Decomposition] = {}
+
+    def op(self, declaration: str, *, shape: Shape | None = None, results: Sequence[str] = ("out",)) -> DeclaredOp:
+        """Declares an operation.
+
+        Args:
+          declaration: Name, operands, attributes and result, in the notation of rules: docs/guide/declare-operations.md.
+          shape: A function that gets a TensorType for each operand (None for an absent one, a list for `each xs`) and the
+            attributes by name. It returns the TensorType of the result, or a list of them. The declaration then ends
+            before `->`.
+          results: With `shape`, the names of the results.
+
+        Raises:
+          InvalidArgument: The declaration is wrong; the message has the place in it.
+          AlreadyExists: There is such an operation.
+        """
+        name = declaration.partition("(")[0].strip()
+        text = declaration
+        if shape is not None:
+            if not callable(shape):
+                raise TypeError(f"{name}: shape is a {type(shape).__name__} (expected a function)")
+            if not results:
+                raise InvalidArgument(f"{name}: there is no result (expected at least one name)")
+            if "->" in declaration:
+                raise InvalidArgument(f"{name}: the declaration has '->' beside a shape function (expected one of them)")
+            # The notation asks for a shape; the function takes its place.
+            first = declaration.partition("(")[2].strip().partition(":")[0].partition(",")[0].partition(")")[0].strip()
+            text = f"{declaration} -> same_as({first}): tensor"
+        self.declare_text(f"op {text}\n", name, f"<{name}>", list(results), shape)
+        return DeclaredOp(self, name)
+
+    def load_ops(self, path: str | os.PathLike[str]) -> None:
+        """Declares the operations of a file: rules in text (*.drr), or JSON (docs/guide/declare-operations.md)."""
+        self.load_file(os.fspath(path))
+
+    def declared(self, name: str) -> DeclaredOp:
+        """Returns an operation that load_ops() or op() has declared."""
+        return DeclaredOp(self, name)
+
+    def kernel(self, op: str, function: Kernel, *, name: str = "", priority: int = 100) -> None:
+        """Runs the operation `op`, which may be one of Tenon's, with a function of NumPy arrays.
+
+        Args:
+          op: The operation. Its attributes are numbers, texts and lists of them.
+          function: See DeclaredOp.kernel.
+          name: A name that no other kernel has; by default "python." and the operation.
+          priority: Of the kernels of an operation, that with the highest priority runs.
+        """
+        if not callable(function):
+            raise TypeError(f"{op}: the kernel is a {type(function).__name__} (expected a function)")
+        self.add_kernel(op, name or f"python.{op}", priority, function)
+
+    def decompose(self, root: _core.Operation) -> int:
+        """Replaces operations by their decompositions, and returns how many there were. A pass can call it:
+
+            @tenon.register_pass("decompose")
+            def decompose(module, context):
+                context.count("decomposed", extension.decompose(module))
+        """
+        count = 0
+        for op in root.walk():
+            if not op.is_alive or op.name not in self._decompositions:
+                continue
+            function = self._decompositions[op.name]
+            with InsertionPoint(op):
+                values = function(*op.operand_groups, **op.properties)
+            op.replace_with([values] if isinstance(values, _core.Value) else values)
+            count += 1
+        return count
