@@ -7,6 +7,7 @@
 #include "frontends/python/bindings/program.h"
 #include "frontends/python/bindings/rules.h"
 #include "frontends/python/bindings/tensors.h"
+#include "frontends/python/bindings/testing.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ side of the package tenon; use the package.";
@@ -18,4 +19,5 @@ NB_MODULE(_core, module) {
   tenon::python::BindProgram(module);
   tenon::python::BindModel(module);
   tenon::python::BindRules(module);
+  tenon::python::BindTesting(module);
 }
