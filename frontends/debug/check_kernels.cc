@@ -56,7 +56,7 @@ class KernelChecker {
     }
     KernelFinding finding;
     finding.op = drr::DescribeOp(op);
-    finding.node = DescribeLocation(op->context(), op->location());
+    finding.nodes = drr::DescribeAllLocations(op->context(), op->location());
     const absl::StatusOr<bool> differs = Differs(*part, finding);
     if (!differs.ok()) {
       ++report_.skipped[std::string(differs.status().message())];

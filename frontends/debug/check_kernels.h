@@ -22,14 +22,14 @@ struct CheckKernelsOptions {
 
 // An operation whose kernel disagrees with the reference kernel.
 struct KernelFinding {
-  std::string op;         // such as "nn.gelu at /layer/Mul"
-  std::string node;       // of the model; may be empty
-  std::string kernel;     // the name of the kernel that ran; empty if several did
-  size_t result = 0;      // of the operation: the one that differs
-  std::string type;       // of that result, such as "2x3xf32"
-  Difference difference;  // to the result of the reference kernel
-  std::string inputs;     // the first elements of the inputs that show it
-  std::string program;    // IR text of the operation, without large constants
+  std::string op;                  // such as "nn.gelu at /layer/Mul"
+  std::vector<std::string> nodes;  // of the model, from which it comes
+  std::string kernel;              // the name of the kernel that ran; empty if several did
+  size_t result = 0;               // of the operation: the one that differs
+  std::string type;                // of that result, such as "2x3xf32"
+  Difference difference;           // to the result of the reference kernel
+  std::string inputs;              // the first elements of the inputs that show it
+  std::string program;             // IR text of the operation, without large constants
 };
 
 // The result of CheckKernels.

@@ -42,8 +42,8 @@ class PytestTest(unittest.TestCase):
 
     def test_items(self):
         listed = self.pytest("--collect-only", "-q", "--tenon-level=outputs").splitlines()
-        self.assertEqual(listed[:6], [f"models/erf.mlir::{check}" for check in
-                                      ("import", "data", "optimize", "onnxruntime", "script")] + ["models/linear.mlir::import"])
+        self.assertEqual(listed[:5], [f"models/erf.mlir::{check}" for check in
+                                      ("import", "data", "optimize", "onnxruntime")] + ["models/linear.mlir::import"])
         self.assertIn("test_other.py::test_other", listed)
         listed = self.pytest("--collect-only", "-q", "-k", "linear and optimize").splitlines()
         self.assertEqual(listed[0], "models/linear.mlir::optimize")
@@ -52,8 +52,8 @@ class PytestTest(unittest.TestCase):
 
     def test_right_models(self):
         out = self.pytest("--tenon-level=passes", "-rs")
-        self.assertIn("9 passed, 6 skipped", out.splitlines()[-1])
-        self.assertIn("no script is given", out)
+        self.assertIn("9 passed, 4 skipped", out.splitlines()[-1])
+        self.assertIn("there is no test_data_set_N", out)
 
     def test_failure_and_report(self):
         self.add("models/tenon-models.toml", 'rules = ["wrong.drr"]\nlevel = "outputs"')
@@ -66,7 +66,7 @@ class PytestTest(unittest.TestCase):
         self.assertEqual(report["summary"], {"passed": 1, "failed": 1, "error": 0, "skipped": 0})
         self.assertEqual(report["folder"], "models")
         self.assertEqual([check["check"] for check in report["models"][0]["checks"]],
-                         ["import", "data", "optimize", "onnxruntime", "script"])
+                         ["import", "data", "optimize", "onnxruntime"])
         self.pytest("--tenon-report=report.html", "models/linear.mlir")
         self.assertIn("linear", (self.folder / "report.html").read_text())
 

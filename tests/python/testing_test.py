@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,9 @@ import tenon
 from tenon import testing
 from tenon.testing.results import position_of, split_type
 
+sys.path.append(str(small_models.ROOT / "tests" / "tools"))
+import onnx_wire
+
 PLUGIN = os.path.abspath(sys.argv[1])
 
 # gelu(x) by erf, with nodes.
@@ -32,6 +36,28 @@ func.func() <{arg_attrs = [{core.name = "x"}], res_attrs = [{core.name = "y"}], 
   %e = ten.erf(%d) : (tensor<?x8xf32, ["n", ""]>) -> tensor<?x8xf32, ["n", ""]> loc("/gelu/Erf")
   %s = ten.exp(%e) : (tensor<?x8xf32, ["n", ""]>) -> tensor<?x8xf32, ["n", ""]> loc("/gelu/Exp")
   func.return(%s) : (tensor<?x8xf32, ["n", ""]>) -> ()
+}) : () -> ()
+"""
+GELU = """
+func.func() <{arg_attrs = [{core.name = "x"}], res_attrs = [{core.name = "y"}], function_type = (tensor<?x8xf32, ["n", ""]>) -> tensor<?x8xf32, ["n", ""]>, sym_name = "main"}> ({
+^bb0(%x: tensor<?x8xf32, ["n", ""]>):
+  %c = core.constant() <{value = dense<1.41421354> : tensor<f32>}> : () -> tensor<f32>
+  %one = core.constant() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
+  %half = core.constant() <{value = dense<0.5> : tensor<f32>}> : () -> tensor<f32>
+  %d = ten.div(%x, %c) : (tensor<?x8xf32, ["n", ""]>, tensor<f32>) -> tensor<?x8xf32, ["n", ""]> loc("/gelu/Div")
+  %e = ten.erf(%d) : (tensor<?x8xf32, ["n", ""]>) -> tensor<?x8xf32, ["n", ""]> loc("/gelu/Erf")
+  %a = ten.add(%e, %one) : (tensor<?x8xf32, ["n", ""]>, tensor<f32>) -> tensor<?x8xf32, ["n", ""]> loc("/gelu/Add")
+  %m = ten.mul(%x, %a) : (tensor<?x8xf32, ["n", ""]>, tensor<?x8xf32, ["n", ""]>) -> tensor<?x8xf32, ["n", ""]> loc("/gelu/Mul")
+  %h = ten.mul(%m, %half) : (tensor<?x8xf32, ["n", ""]>, tensor<f32>) -> tensor<?x8xf32, ["n", ""]> loc("/gelu/Mul_1")
+  func.return(%h) : (tensor<?x8xf32, ["n", ""]>) -> ()
+}) : () -> ()
+"""
+TEXT = """
+func.func() <{function_type = () -> (tensor<3xi64>, tensor<?xui8>), res_attrs = [{core.name = "out#spans"}, {core.name = "out#text"}], sym_name = "main"}> ({
+  %x = core.constant() <{value = dense<[1, 2147483649, 2]> : tensor<3xi64>}> : () -> tensor<3xi64>
+  %text = core.constant() <{value = dense<[97, 98]> : tensor<2xui8>}> : () -> tensor<2xui8>
+  %0, %1 = str.concat(%x, %text, %x, %text) : (tensor<3xi64>, tensor<2xui8>, tensor<3xi64>, tensor<2xui8>) -> (tensor<3xi64>, tensor<?xui8>)
+  func.return(%0, %1) : (tensor<3xi64>, tensor<?xui8>) -> ()
 }) : () -> ()
 """
 RANDOM = """
@@ -55,11 +81,8 @@ def write_data(folder, name, inputs, outputs):
     for prefix, arrays in (("input", inputs), ("output", outputs)):
         for number, array in enumerate(arrays):
             array = np.asarray(array, np.float32)
-            dims = b"".join(b"\x08" + bytes([extent]) for extent in array.shape)
-            raw = array.tobytes()
-            assert len(raw) < 128 * 128
-            length = bytes([len(raw)]) if len(raw) < 128 else bytes([len(raw) % 128 + 128, len(raw) // 128])
-            (folder / name / f"{prefix}_{number}.pb").write_bytes(dims + b"\x10\x01\x4a" + length + raw)
+            content = onnx_wire.tensor("", onnx_wire.F32, array.shape, array.tobytes())
+            (folder / name / f"{prefix}_{number}.pb").write_bytes(content)
 
 
 class Folder(unittest.TestCase):
@@ -97,7 +120,8 @@ class RightModelsTest(Folder):
         self.assertEqual([model.model for model in report.models],
                          ["bert.eager.ts17", "distilbert.eager.ts11", "parallel.handmade"])
         for model in report.models:
-            self.assertEqual([check.check for check in model.checks], list(testing.CHECKS))
+            self.assertEqual([check.check for check in model.checks],
+                             [check for check in testing.CHECKS if check != "script"])
             for check in model.checks:
                 self.assertIn(check.status, ("passed", "skipped"), f"{model.model}: {check.text()}")
                 self.assertEqual(bool(check.reason), check.status == "skipped")
@@ -122,6 +146,19 @@ class RightModelsTest(Folder):
         self.assertIn("broken.mlir:1:", self.only(report, "import", "broken").reason)
         self.assertIn("nowhere", self.only(report, "import", "unknown").reason)
         self.assertFalse(report.ok)
+
+    def test_text_and_sequences(self):
+        self.add("text.mlir", TEXT)
+        for name, elements in (("sequence", onnx_wire.i64s("i", [1], [])), ("wrong", onnx_wire.i64s("i", [5], []))):
+            values = [onnx_wire.value(each, dims=("n", 3)) for each in "ab"]
+            nodes = [onnx_wire.node("SequenceConstruct", ["a", "b"], ["s"]), onnx_wire.node("SequenceAt", ["s", "i"], ["y"])]
+            outputs = [onnx_wire.value("y", dims=("n", 3))]
+            (self.folder / f"{name}.onnx").write_bytes(onnx_wire.model(nodes, values, outputs, [elements]))
+        report = self.validate()
+        self.assertEqual([(model.model, model.status) for model in report.models],
+                         [("sequence", "passed"), ("text", "passed"), ("wrong", "error")])
+        self.assertIn("text", self.only(report, "passes", "text").reason)
+        self.assertIn("position", self.only(report, "import", "wrong").reason)
 
     def test_random_numbers_are_compared_with_themselves_alone(self):
         self.add("a/model.mlir", RANDOM)
@@ -194,6 +231,17 @@ class PlantedTest(Folder):
             self.assertEqual(finding.nodes, ["/gelu/Erf"])
         # They run on reference kernels.
         self.assertEqual([self.only(report, name).status for name in ("passes", "rules")], ["passed", "passed"])
+
+    def test_wrong_kernel_of_the_optimized_program(self):
+        self.planted("gelu")
+        self.add("gelu.mlir", GELU)
+        self.add("tenon-models.json", json.dumps({"plugins": [PLUGIN]}))
+        report = self.validate()
+        for name in ("optimize", "kernels"):
+            finding = self.only(report, name).findings[0]
+            self.assertEqual((finding.kind, finding.kernel, finding.rule), ("kernel", "planted.gelu", ""), name)
+            self.assertIn("nn.gelu", finding.op)
+            self.assertEqual(sorted(finding.nodes), [f"/gelu/{node}" for node in ("Add", "Div", "Erf", "Mul", "Mul_1")])
 
     def test_wrong_data(self):
         self.add("a/model.mlir", small_models.LINEAR)
@@ -321,8 +369,28 @@ class CommandTest(Folder):
             self.assertIn(part, text)
         self.check_html(text)
         self.assertEqual(self.command("-k", "lin", "--rules", "wrong.drr").returncode, 0)
-        self.assertEqual(self.command("-k", "!erf", "--list").stdout, f"linear: {', '.join(testing.CHECKS)}\n")
+        self.assertEqual(self.command("-k", "!erf", "--list").stdout, "linear: import, data, optimize, onnxruntime, kernels, passes, rules\n")
         self.assertIn("exit status:", self.command("--help").stdout)
+
+    def test_progress_on_a_terminal(self):
+        self.add("linear.mlir", small_models.LINEAR)
+        outer, inner = pty.openpty()
+        self.addCleanup(os.close, outer)
+        result = subprocess.run([sys.executable, "-B", "-m", "tenon.testing", self.folder, "--level=import"], text=True,
+                                stdout=subprocess.PIPE, stderr=inner)
+        os.close(inner)
+        shown = os.read(outer, 1 << 16).decode()
+        self.assertIn("[....................] 0/1 linear: import", shown)
+        self.assertIn("[####################] 1/1 linear", shown)
+        self.assertTrue(shown.endswith("\r\033[K"), shown)
+        self.assertEqual(result.stdout, "passed  linear (import)\n1 model: 1 passed\n")
+
+    def test_files_of_the_working_directory_are_no_modules(self):
+        self.add("linear.mlir", small_models.LINEAR)
+        self.add("resource.py", "raise SystemExit('this file was imported')")
+        code = "import sys; sys.path.remove(''); from tenon.testing.__main__ import main; sys.exit(main(['.', '--level=import']))"
+        result = subprocess.run([sys.executable, "-B", "-c", code], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
 
     def test_the_repeated_command_shows_the_difference(self):
         self.add("erf.mlir", ERF)

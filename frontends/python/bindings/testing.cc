@@ -334,7 +334,7 @@ nb::dict CheckKernelsOf(const Handle& handle, const Tolerances& tolerances) {
   for (const KernelFinding& finding : report.findings) {
     nb::dict dict;
     dict["op"] = finding.op;
-    dict["node"] = finding.node;
+    dict["nodes"] = nb::cast(finding.nodes);
     dict["kernel"] = finding.kernel;
     dict["result"] = finding.result;
     dict["type"] = finding.type;

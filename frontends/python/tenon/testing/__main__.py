@@ -78,7 +78,7 @@ class _Progress:
             return
         with self._lock:
             full = 20 * self._done // max(1, self._total)
-            width = max(10, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
+            width = max(10, (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 1)
             line = f"[{'#' * full}{'.' * (20 - full)}] {self._done}/{self._total} {text}"
             print(f"\r\033[K{line[:width]}", end="", file=sys.stderr, flush=True)
 

@@ -96,7 +96,7 @@ def _check_kernels(subject: Subject, result: CheckResult) -> None:
         for found in report["findings"]:
             finding = _finding("the reference kernel", f"result {found['result']}", found["type"], found["difference"])
             finding.kind, finding.kernel, finding.op = "kernel", found["kernel"], found["op"]
-            finding.nodes = [found["node"]] if found["node"] else []
+            finding.nodes = list(found["nodes"])
             finding.example, finding.before = found["inputs"], found["program"]
             finding.repeat = subject.repeat_check("kernels")
             result.findings.append(finding)
@@ -288,7 +288,7 @@ def _take_step(finding: Finding, step: Mapping[str, Any]) -> None:
 
 def _take_kernel(finding: Finding, kernel: Mapping[str, Any]) -> None:
     finding.kernel, finding.op, finding.example = kernel["kernel"], kernel["op"], kernel["inputs"]
-    finding.nodes, finding.before = [kernel["node"]] if kernel["node"] else [], kernel["program"]
+    finding.nodes, finding.before = list(kernel["nodes"]), kernel["program"]
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

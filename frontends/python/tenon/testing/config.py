@@ -104,12 +104,18 @@ class Config:
         self._defaults = dataclasses.replace(self._defaults, **changes)
 
     def of(self, model: str) -> Settings:
-        """The settings of a model. Later patterns of a file override earlier ones."""
+        """The settings of a model. Later patterns of a file override earlier ones.
+
+        A level has the check `script` for models with a script only.
+        """
         settings = self._defaults
         for pattern, changes in self._models:
             if fnmatch.fnmatchcase(model, pattern):
                 merged = dict(settings.tolerances) | changes.get("tolerances", {})
                 settings = dataclasses.replace(settings, **{**changes, "tolerances": merged})
+        if not settings.script and settings.checks in LEVELS.values():
+            checks = tuple(check for check in settings.checks if check != "script")
+            settings = dataclasses.replace(settings, checks=checks)
         return settings
 
     @classmethod

@@ -106,9 +106,10 @@ class Pool:
         reader, writer = os.pipe()
         with tempfile.TemporaryFile() as errors, open(reader, "rb", buffering=0) as results:
             try:
-                process = subprocess.Popen([sys.executable, "-m", "tenon.testing.worker", str(writer)],
+                # -P: files of the working directory are no modules.
+                process = subprocess.Popen([sys.executable, "-P", "-m", "tenon.testing.worker", str(writer)],
                                            stdin=subprocess.PIPE, stdout=errors, stderr=errors, pass_fds=[writer],
-                                           start_new_session=True)
+                                           start_new_session=True, env=_environment())
             finally:
                 os.close(writer)
             with self._lock:
@@ -137,6 +138,13 @@ class Pool:
             if status == 0:
                 return done, None
             return done, CheckResult(begun or checks[len(done)], "error", _why(status, errors, job.settings))
+
+
+def _environment() -> dict[str, str]:
+    """That of this process, in which `import tenon` finds the same package."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _read_results(stream: Any, end: float, on_check: Callable[[str], None]) -> tuple[list[CheckResult], str, bool]:
