@@ -7,8 +7,8 @@
 
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
-#include "frontends/debug/fragment.h"
 #include "frontends/debug/reduce/program_edit.h"
+#include "frontends/debug/step_fragment.h"
 #include "frontends/debug/step_replay.h"
 #include "ir/base/check.h"
 #include "ir/base/shown_text.h"
@@ -31,9 +31,7 @@ class StepKeeper : public RewriteObserver {
     if (step.number != number_) return;
     kind = step.kind;
     result_.step = step.number;
-    result_.kind = step.kind == RewriteStep::Kind::kRule   ? "rule"
-                   : step.kind == RewriteStep::Kind::kFold ? "fold"
-                                                           : "pass";
+    result_.kind = KindName(step.kind);
     result_.name = std::string(step.name);
     result_.place = std::string(step.place);
     result_.pass = pass_;
@@ -47,29 +45,8 @@ class StepKeeper : public RewriteObserver {
     before = OwnedOp(Clone(*top));
     if (step.kind == RewriteStep::Kind::kPass) return;
     result_.op = drr::DescribeOp(step.op);
-    std::vector<Value> results, inputs;
-    for (Operation* op : step.ops) {
-      for (std::string& node : drr::DescribeAllLocations(op->context(), op->location())) {
-        if (std::find(result_.nodes.begin(), result_.nodes.end(), node) == result_.nodes.end())
-          result_.nodes.push_back(std::move(node));
-      }
-      for (unsigned r = 0; r < op->num_results(); ++r) {
-        for (const OpOperand& use : op->result(r).uses()) {
-          const bool inside =
-              std::find(step.ops.begin(), step.ops.end(), use.owner()) != step.ops.end();
-          if (inside) continue;
-          results.push_back(op->result(r));
-          break;
-        }
-      }
-    }
-    if (results.empty()) return;
-    fragment = MakeFragment(
-        results,
-        [&](const Operation* op) {
-          return std::find(step.ops.begin(), step.ops.end(), op) != step.ops.end();
-        },
-        inputs);
+    result_.nodes = NodesOf(step);
+    fragment = MakeStepFragment(step);
   }
 
   RewriteStep::Kind kind = RewriteStep::Kind::kRule;

@@ -10,6 +10,7 @@
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/samples/sample_inputs.h"
+#include "frontends/debug/compile_part.h"
 #include "frontends/debug/main_function.h"
 #include "ir/base/check.h"
 #include "ir/core/builder.h"
@@ -72,15 +73,7 @@ OwnedOp StepReplay::Apply(const Operation& module) {
 }
 
 absl::StatusOr<Program> StepReplay::MakeProgram(OwnedOp module) const {
-  Model model(model_.shared_context(), std::move(module), model_.files(), model_.extension());
-  // Before shapes are inferred some operations have no kernel.
-  PassRegistry registry;
-  PassManager manager(registry);
-  PassContext context;
-  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
-  TENON_RETURN_IF_ERROR(manager.AddPipeline("infer-shapes"));
-  TENON_RETURN_IF_ERROR(manager.Run(model.module(), context).status());
-  return Compile(std::move(model), compile_);
+  return CompilePart(model_, std::move(module), compile_);
 }
 
 std::optional<StepReplay::Example> StepReplay::FindExample(const Operation& module,
@@ -101,8 +94,8 @@ std::optional<StepReplay::Example> StepReplay::FindExample(const Operation& modu
       const Difference difference = compare((*actual)[i], (*expected)[i]);
       if (difference.pass) continue;
       return Example{
-          fmt::format("result {}: {}\n  inputs: {}", i, difference.problem, sample->text),
-          std::move(sample->inputs), *std::move(expected)};
+          fmt::format("result {}: {}\n  inputs: {}", i, difference.problem, sample->text), i,
+          difference, std::move(sample->inputs), *std::move(expected)};
     }
   }
   return std::nullopt;

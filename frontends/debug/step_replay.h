@@ -34,7 +34,9 @@ class StepReplay {
   using Comparison = std::function<Difference(const Tensor& actual, const Tensor& expected)>;
   // Sample inputs for which the step changes a result.
   struct Example {
-    std::string text;  // what differs, and the first elements of the inputs
+    std::string text;       // what differs, and the first elements of the inputs
+    size_t result = 0;      // the result that differs
+    Difference difference;  // how it does
     std::vector<Tensor> inputs;
     std::vector<Tensor> outputs;  // before the step
   };

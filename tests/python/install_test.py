@@ -16,6 +16,7 @@ assert package == pathlib.Path(sys.argv[1]) / "tenon", package
 libraries = {line.split()[-1] for line in open("/proc/self/maps") if "libtenon" in line}
 assert libraries and all(path.startswith(sys.argv[1]) for path in libraries), libraries
 assert tenon.ops.nn.softmax and tenon.ops.ten.Add
+assert (package / "testing" / "pytest_plugin.py").exists()
 assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
 """
 

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "frontends/cpp/files/test_cases.h"
 #include "frontends/cpp/rules/explain.h"
 #include "frontends/cpp/samples/sample_inputs.h"
 #include "frontends/debug/bisect.h"
 #include "ir/base/check.h"
 #include "ir/base/shown_text.h"
 #include "ir/base/write_file.h"
-#include "tools/command_line/cases.h"
 #include "tools/command_line/help.h"
 #include "tools/command_line/program.h"
 #include "tools/ir-bisect/options.h"
@@ -42,9 +42,9 @@ absl::StatusOr<std::vector<BisectCase>> MakeCases(const Options& options, const 
     none.level = 0;
     TENON_RETURN_IF_ERROR(Optimize(plain, none));
     TENON_ASSIGN_OR_RETURN(const Program program, Compile(std::move(plain), compile));
-    TENON_ASSIGN_OR_RETURN(std::vector<tools::Case> read,
-                           tools::ReadCases(options.check, program, options.limits.library));
-    for (tools::Case& one : read) cases.push_back({std::move(one.inputs), std::move(one.expected)});
+    TENON_ASSIGN_OR_RETURN(std::vector<TestCase> read,
+                           ReadTestCases(options.check, program, options.limits.library));
+    for (TestCase& one : read) cases.push_back({std::move(one.inputs), std::move(one.expected)});
     return cases;
   }
   if (model.main() == nullptr) {
@@ -121,7 +121,7 @@ absl::Status WritePrograms(const BisectResult& result, const std::string& folder
   plain.level = 0;
   TENON_RETURN_IF_ERROR(Optimize(before, plain));
   TENON_ASSIGN_OR_RETURN(const Program program, Compile(std::move(before)));
-  return tools::SaveCase(folder, program, result.inputs, result.outputs);
+  return SaveTestCase(folder, program, result.inputs, result.outputs);
 }
 
 int RunOn(const Options& options) {

@@ -78,8 +78,7 @@ absl::StatusOr<std::vector<Tensor>> ReadSequenceInput(const SequencePorts& ports
                                                       std::string_view files,
                                                       const Limits& limits) {
   if (!files.ends_with(".npy")) {
-    TENON_ASSIGN_OR_RETURN(tools::SequenceFile file,
-                           tools::ReadSequence(std::string(files), ports, limits));
+    TENON_ASSIGN_OR_RETURN(SequenceFile file, ReadSequenceFile(std::string(files), ports, limits));
     return std::move(file.tensors);
   }
   SequenceValue value;
@@ -87,7 +86,7 @@ absl::StatusOr<std::vector<Tensor>> ReadSequenceInput(const SequencePorts& ports
     const size_t comma = std::min(files.find(','), files.size());
     TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
                            ReadNpy(std::string(files.substr(0, comma)), limits));
-    value.elements.push_back(tools::ToTensor(read));
+    value.elements.push_back(AsTensor(read));
     files.remove_prefix(std::min(comma + 1, files.size()));
   }
   return PackSequence(ports, value);
@@ -206,11 +205,11 @@ absl::StatusOr<Case> MakeCase(const Options& options, const Model& model, const 
       const DType dtype = entry.argument(static_cast<unsigned>(slot)).type().dtype();
       TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
                              ReadNpy(file, options.limits.library, dtype));
-      c.inputs[slot] = tools::ToTensor(read);
+      c.inputs[slot] = AsTensor(read);
     } else {
       TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read,
                              onnx::ReadTensorProto(file, options.limits.library));
-      c.inputs[slot] = tools::ToTensor(read);
+      c.inputs[slot] = AsTensor(read);
     }
     TENON_RETURN_IF_ERROR(
         NoteSizes(entry.argument(static_cast<unsigned>(slot)).type(), c.inputs[slot], file, given));

@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "executor/program.h"
+#include "frontends/cpp/files/test_cases.h"
 #include "frontends/cpp/tenon.h"
-#include "tools/command_line/cases.h"
 #include "tools/ir-run/options.h"
 
 namespace tenon::ir_run {
 
-using tools::Case;
+using Case = TestCase;
 
 // Makes a case of the files of --input, and random values for other inputs. Adds the assumptions it
 // made to `notes`.

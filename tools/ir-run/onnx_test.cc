@@ -43,7 +43,7 @@ absl::StatusOr<std::string> RunOne(const Options& options, const fs::path& folde
                          Prepare(options, (folder / "model.onnx").string(), errors));
   TENON_ASSIGN_OR_RETURN(
       const std::vector<Case> cases,
-      tools::ReadCases(folder.string(), programs.optimized_program, options.limits.library));
+      ReadTestCases(folder.string(), programs.optimized_program, options.limits.library));
   for (const Case& c : cases) {
     TENON_ASSIGN_OR_RETURN(const CaseReport report, RunCase(options, programs, c));
     for (const OutputReport& output : report.outputs) {

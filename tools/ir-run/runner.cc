@@ -311,7 +311,7 @@ absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>
   std::vector<Case> cases;
   if (!options.check.empty()) {
     TENON_ASSIGN_OR_RETURN(
-        cases, tools::ReadCases(options.check, programs.optimized_program, options.limits.library));
+        cases, ReadTestCases(options.check, programs.optimized_program, options.limits.library));
   } else {
     TENON_ASSIGN_OR_RETURN(
         Case c, MakeCase(options, programs.original, programs.optimized_program, report.notes));
@@ -324,7 +324,7 @@ absl::StatusOr<Report> RunModel(const Options& options, std::vector<std::string>
     if (options.save_outputs.empty()) continue;
     const std::string folder =
         cases.size() == 1 ? options.save_outputs : options.save_outputs + "/" + c.name;
-    TENON_RETURN_IF_ERROR(tools::SaveCase(folder, programs.optimized_program, c.inputs, outputs));
+    TENON_RETURN_IF_ERROR(SaveTestCase(folder, programs.optimized_program, c.inputs, outputs));
   }
   if (!options.save_program.empty())
     TENON_RETURN_IF_ERROR(SaveWithRuns(options, programs.optimized, cases, report));

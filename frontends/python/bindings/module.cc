@@ -9,6 +9,7 @@
 #include "frontends/python/bindings/program.h"
 #include "frontends/python/bindings/rules.h"
 #include "frontends/python/bindings/tensors.h"
+#include "frontends/python/bindings/testing.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ side of the package tenon; use the package.";
@@ -22,4 +23,5 @@ NB_MODULE(_core, module) {
   tenon::python::BindModel(module);
   tenon::python::BindPasses(module);
   tenon::python::BindRules(module);
+  tenon::python::BindTesting(module);
 }

@@ -1,4 +1,4 @@
-#include "tools/command_line/cases.h"
+#include "frontends/cpp/files/test_cases.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include "frontends/onnx/file/test_data.h"
 #include "ir/base/check.h"
 
-namespace tenon::tools {
+namespace tenon {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,7 +69,7 @@ struct PortFile {
 absl::StatusOr<PortFile> ReadFile(const std::string& path, const ModelPort& port,
                                   const Limits& limits) {
   if (port.sequence) {
-    TENON_ASSIGN_OR_RETURN(SequenceFile file, ReadSequence(path, *port.sequence, limits));
+    TENON_ASSIGN_OR_RETURN(SequenceFile file, ReadSequenceFile(path, *port.sequence, limits));
     return PortFile{std::move(file.name), std::move(file.tensors)};
   }
   if (port.strings) {
@@ -79,7 +79,7 @@ absl::StatusOr<PortFile> ReadFile(const std::string& path, const ModelPort& port
     return PortFile{std::move(read.name), std::move(tensors)};
   }
   TENON_ASSIGN_OR_RETURN(const onnx::NamedTensor read, onnx::ReadTensorProto(path, limits));
-  return PortFile{read.name, {ToTensor(read)}};
+  return PortFile{read.name, {AsTensor(read)}};
 }
 
 // Files prefix_0.pb, prefix_1.pb, … by number; a value that names one of `specs` goes there.
@@ -125,9 +125,9 @@ absl::Status CheckAllGiven(const std::string& folder, const std::string& prefix,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program,
-                              const Limits& limits) {
-  Case c;
+absl::StatusOr<TestCase> ReadTestCase(const fs::path& folder, const Program& program,
+                                      const Limits& limits) {
+  TestCase c;
   c.name = folder.filename().string();
   TENON_ASSIGN_OR_RETURN(c.inputs, ReadFiles(folder, "input", program.inputs(), limits));
   TENON_ASSIGN_OR_RETURN(c.expected, ReadFiles(folder, "output", program.outputs(), limits));
@@ -137,7 +137,7 @@ absl::StatusOr<Case> ReadCase(const fs::path& folder, const Program& program,
 
 }  // namespace
 
-Tensor ToTensor(const onnx::TensorData& data) {
+Tensor AsTensor(const onnx::TensorData& data) {
   if (data.blob->alignment() < SizeOf(data.dtype))
     return Tensor::Copy(data.dtype, data.dims, data.blob->bytes().data());
   // Inputs are only read.
@@ -145,22 +145,22 @@ Tensor ToTensor(const onnx::TensorData& data) {
                         data.blob);
 }
 
-absl::StatusOr<SequenceFile> ReadSequence(const std::string& path, const SequencePorts& ports,
-                                          const Limits& limits) {
+absl::StatusOr<SequenceFile> ReadSequenceFile(const std::string& path, const SequencePorts& ports,
+                                              const Limits& limits) {
   TENON_ASSIGN_OR_RETURN(const onnx::SequenceData read,
                          onnx::ReadSequenceProto(path, ports.count > 3, limits));
   SequenceValue value;
   value.present = read.present;
   for (const onnx::NamedTensor& element : read.elements)
-    value.elements.push_back(ToTensor(element));
+    value.elements.push_back(AsTensor(element));
   SequenceFile file;
   file.name = read.name;
   TENON_ASSIGN_OR_RETURN(file.tensors, PackSequence(ports, value));
   return file;
 }
 
-absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Program& program,
-                                            const Limits& limits) {
+absl::StatusOr<std::vector<TestCase>> ReadTestCases(const std::string& folder,
+                                                    const Program& program, const Limits& limits) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     return absl::InvalidArgumentError(
@@ -174,12 +174,12 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Pro
   std::sort(folders.begin(), folders.end());
   if (folders.empty() || fs::exists(fs::path(folder) / "input_0.pb", error))
     folders = {fs::path(folder)};
-  std::vector<Case> cases;
+  std::vector<TestCase> cases;
   for (const fs::path& path : folders) {
-    TENON_ASSIGN_OR_RETURN(Case c, ReadCase(path, program, limits));
+    TENON_ASSIGN_OR_RETURN(TestCase c, ReadTestCase(path, program, limits));
     cases.push_back(std::move(c));
   }
-  const bool none = std::none_of(cases.begin(), cases.end(), [](const Case& c) {
+  const bool none = std::none_of(cases.begin(), cases.end(), [](const TestCase& c) {
     return std::any_of(c.expected.begin(), c.expected.end(),
                        [](const Tensor& t) { return static_cast<bool>(t); });
   });
@@ -195,8 +195,8 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& folder, const Pro
   return cases;
 }
 
-absl::Status SaveCase(const std::string& folder, const Program& program,
-                      std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+absl::Status SaveTestCase(const std::string& folder, const Program& program,
+                          std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return absl::InvalidArgumentError(fmt::format("{}: {}", folder, error.message()));
@@ -226,4 +226,4 @@ absl::Status SaveCase(const std::string& folder, const Program& program,
   return write("output", outputs, program.outputs());
 }
 
-}  // namespace tenon::tools
+}  // namespace tenon
