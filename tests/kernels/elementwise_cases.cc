@@ -124,6 +124,15 @@ Case Cast(Random& random) {
     return Make({std::move(bits)}, {Tensor(DType::kF32, shape)},
                 MakeAttrs(ten::CastAttrs{DType::kF32}));
   }
+  if (random.Chance(25)) {
+    constexpr DType kTypes[] = {DType::kBool, DType::kI8,  DType::kU8,  DType::kI16,
+                                DType::kU16,  DType::kI32, DType::kU32, DType::kI64,
+                                DType::kU64,  DType::kF64, DType::kF16, DType::kBF16};
+    const DType other = kTypes[random.Int(0, std::ssize(kTypes) - 1)];
+    const bool to_half = random.Chance(50);
+    const DType from = to_half ? other : half, to = to_half ? half : other;
+    return Make({random.Any(from, shape)}, {Tensor(to, shape)}, MakeAttrs(ten::CastAttrs{to}));
+  }
   const DType from = PointwiseType(random), to = PointwiseType(random);
   return Make({OfPointwise(random, from, shape)}, {Tensor(to, shape)},
               MakeAttrs(ten::CastAttrs{to}));

@@ -24,12 +24,6 @@ Operation* OwnNode(Value value, std::string_view type) {
   return value && value.has_one_use() ? NodeBehind(value, type) : nullptr;
 }
 
-Attribute ConstantOf(Value value) {
-  Operation* op = value ? value.defining_op() : nullptr;
-  return op != nullptr && op->id() == core::ConstantOp::kId ? core::ConstantOp(op).value()
-                                                            : Attribute();
-}
-
 // An integer entry of a node, which has a default.
 int64_t IntOf(const Operation& node, std::string_view name, int64_t otherwise) {
   const Attribute value = node.slot(0) ? node.slot(0).Get(name) : Attribute();

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "frontends/onnx/export/lowering.h"
+#include "frontends/onnx/export/strings/raise_strings.h"
 #include "ir/base/check.h"
 #include "ir/core/context/diagnostic.h"
 #include "ir/dialect/core_ops.h"
@@ -96,10 +97,13 @@ class ExportOnnx : public Pass {
     }
     if (func->region().empty()) return PassResult{};
     Export run(opset_, microsoft_);
+    std::vector<Value> strings;  // arguments
+    TENON_ASSIGN_OR_RETURN(const bool raised, RaiseStrings(*func, opset_, strings));
     TENON_RETURN_IF_ERROR(run.LowerBlock(func->region().front()));
     TENON_RETURN_IF_ERROR(run.Finish(*func));
+    TENON_RETURN_IF_ERROR(TypeStrings(*func, strings));
     if (run.lowered() > 0) context.statistics->Add("operations", run.lowered());
-    return PassResult{run.lowered() > 0};
+    return PassResult{raised || run.lowered() > 0};
   }
 
  private:

@@ -13,7 +13,9 @@ namespace {
 // The version of its domain that a node of another domain than ONNX's is written for.
 int64_t VersionInDomain(std::string_view type) {
   constexpr std::pair<std::string_view, int64_t> kVersions[] = {
-      {"ai.onnx.ml.TreeEnsemble", 5}, {"ai.onnx.ml.TreeEnsembleRegressor", 3}};
+      {"ai.onnx.ml.LabelEncoder", 2},
+      {"ai.onnx.ml.TreeEnsemble", 5},
+      {"ai.onnx.ml.TreeEnsembleRegressor", 3}};
   for (const auto& [name, version] : kVersions) {
     if (type == name) return version;
   }
@@ -21,6 +23,11 @@ int64_t VersionInDomain(std::string_view type) {
 }
 
 }  // namespace
+
+Attribute ConstantOf(Value value) {
+  const auto constant = DefinedBy<core::ConstantOp>(value);
+  return constant ? constant.value() : Attribute();
+}
 
 Operation* Lowering::Nodes(std::string_view type, std::vector<Value> inputs, const Attrs& attrs,
                            size_t results, std::span<const std::string_view> graphs) {

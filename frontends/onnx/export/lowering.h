@@ -89,6 +89,9 @@ class Lowering {
   absl::Status status_;
 };
 
+// The constant that a value is; null if it is none.
+Attribute ConstantOf(Value value);
+
 // False, after an error, if the opset lacks the element type of an operand or a result.
 bool HasElementTypes(Lowering& lowering);
 

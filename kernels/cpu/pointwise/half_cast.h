@@ -1,4 +1,5 @@
-// Conversions between f32 and its 16-bit relatives, row by row. Compiled for two instruction sets.
+// Conversions from and to 16-bit floats. Those between them and f32 are compiled for two instruction
+// sets.
 #ifndef TENON_KERNELS_CPU_POINTWISE_HALF_CAST_H_
 #define TENON_KERNELS_CPU_POINTWISE_HALF_CAST_H_
 
@@ -17,7 +18,7 @@ struct HalfCasts {
   void (*f32_to_bf16)(const float* from, uint16_t* to, int64_t n);
 };
 
-// True for a cast from f32 to f16 or bf16, and back.
+// True for a cast between f16 or bf16 and any type, itself and each other included.
 bool IsHalfCast(DType from, DType to);
 // Runs a call of ten.cast for which IsHalfCast holds.
 void RunHalfCast(const RunArgs& args);

@@ -1,0 +1,151 @@
+// The types of strings in a lowered function.
+#include <algorithm>
+#include <string_view>
+
+#include "absl/container/flat_hash_set.h"
+#include "fmt/format.h"
+#include "frontends/onnx/export/strings/raise_strings.h"
+#include "frontends/onnx/file/type_proto.h"
+#include "frontends/onnx/onnx.pb.h"
+#include "ir/base/check.h"
+#include "ir/core/block.h"
+#include "ir/core/context/diagnostic.h"
+
+namespace tenon::onnx {
+namespace {
+
+// A node that moves strings: which of its inputs may be strings, by bit.
+struct MovingNode {
+  std::string_view name;
+  uint32_t inputs = 1;
+};
+constexpr MovingNode kMovingNodes[] = {
+    {"Concat", ~uint32_t{0}},
+    {"Expand"},
+    {"Flatten"},
+    {"Gather"},
+    {"GatherElements"},
+    {"GatherND"},
+    {"Identity"},
+    {"Pad", 0b101},
+    {"Reshape"},
+    {"ReverseSequence"},
+    {"ScatterElements", 0b101},
+    {"ScatterND", 0b101},
+    {"Slice"},
+    {"Split"},
+    {"Squeeze"},
+    {"Tile"},
+    {"Transpose"},
+    {"Trilu"},
+    {"Unsqueeze"},
+    {"Where", 0b110},
+};
+// Nodes that read strings, and give none or give them always.
+constexpr std::string_view kReadingNodes[] = {
+    "Cast",
+    "Equal",
+    "RegexFullMatch",
+    "Shape",
+    "Size",
+    "StringConcat",
+    "StringNormalizer",
+    "StringSplit",
+    "ai.onnx.ml.LabelEncoder",
+};
+
+bool MakesStrings(const Operation& op, std::string_view node) {
+  const Attribute entries = op.slot(0);
+  if (node == "Cast")
+    return entries.Get("to") && entries.Get("to").int_value() == onnxpb::TensorProto::STRING;
+  if (node == "Constant") {
+    const Attribute value = entries.Get("value");
+    return value && value.kind() == Attribute::Kind::kDictionary && value.Get("strings");
+  }
+  return node == "StringConcat" || node == "StringNormalizer" || node == "StringSplit";
+}
+
+class Typer {
+ public:
+  absl::Status Visit(Block& block) {
+    for (Operation& op : block) {
+      TENON_RETURN_IF_ERROR(Visit(op));
+      for (unsigned i = 0; i < op.num_regions(); ++i) {
+        for (Block& inner : op.region(i)) TENON_RETURN_IF_ERROR(Visit(inner));
+      }
+    }
+    return absl::OkStatus();
+  }
+  void Add(Value value) { strings_.insert(value.impl()); }
+  bool empty() const { return strings_.empty(); }
+
+  // Sets the types of all.
+  void SetTypes(Block& block) {
+    for (unsigned i = 0; i < block.num_arguments(); ++i) SetType(block.argument(i));
+    for (Operation& op : block) {
+      for (unsigned i = 0; i < op.num_results(); ++i) SetType(op.result(i));
+      for (unsigned i = 0; i < op.num_regions(); ++i) {
+        for (Block& inner : op.region(i)) SetTypes(inner);
+      }
+    }
+  }
+
+ private:
+  void SetType(Value value) {
+    if (value.type().is_any_tensor() && strings_.contains(value.impl()))
+      value.set_type(StringsType(value.type()));
+  }
+
+  absl::Status Visit(Operation& op) {
+    if (op.info().dialect() != "onnx" || op.info().is_registered() || op.name() == "onnx.yield")
+      return absl::OkStatus();
+    const std::string_view node = op.name().substr(std::string_view("onnx.").size());
+    if (MakesStrings(op, node)) Add(op.result());
+    const MovingNode* moving = nullptr;
+    for (const MovingNode& row : kMovingNodes) {
+      if (row.name == node) moving = &row;
+    }
+    const bool reads = std::find(std::begin(kReadingNodes), std::end(kReadingNodes), node) !=
+                       std::end(kReadingNodes);
+    for (unsigned i = 0; i < op.num_operands(); ++i) {
+      if (!strings_.contains(op.operand(i).impl())) continue;
+      if (moving != nullptr && (i >= 32 || ((moving->inputs >> i) & 1) != 0)) {
+        for (unsigned k = 0; k < op.num_results(); ++k) Add(op.result(k));
+      } else if (!reads) {
+        const absl::Status error =
+            EmitError(op.context(), op.location(),
+                      fmt::format("{} has no ONNX form: it reads the spans of strings as numbers",
+                                  op.name()));
+        return absl::UnimplementedError(error.message());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::flat_hash_set<ValueImpl*> strings_;
+};
+
+}  // namespace
+
+void UpdateFunctionType(Operation& function) {
+  const Block& body = function.region().front();
+  std::vector<Type> inputs, results;
+  for (unsigned i = 0; i < body.num_arguments(); ++i) inputs.push_back(body.argument(i).type());
+  for (const OpOperand& operand : body.back()->operands()) results.push_back(operand.get().type());
+  Context& context = function.context();
+  function.SetAttr("function_type",
+                   Attribute::TypeAttr(context, Type::Function(context, inputs, results)));
+}
+
+absl::Status TypeStrings(Operation& function, const std::vector<Value>& arguments) {
+  Typer typer;
+  for (const Value argument : arguments) typer.Add(argument);
+  Block& body = function.region().front();
+  TENON_RETURN_IF_ERROR(typer.Visit(body));
+  if (typer.empty()) return absl::OkStatus();
+  typer.SetTypes(body);
+  UpdateFunctionType(function);
+  return absl::OkStatus();
+}
+
+}  // namespace tenon::onnx
