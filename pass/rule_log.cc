@@ -322,13 +322,16 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   return text;
 }
 
+std::vector<RuleMiss> NearMisses(const RuleLog& log, std::string_view rule) {
+  return MissesOf(log, [&](std::string_view name) { return name == rule; });
+}
+
 std::string FusionReportText(const RuleLog& log) {
   std::string text;
   std::vector<std::string> idle;
   for (const std::string& rule : log.tried) {
     const std::vector<const RuleHit*> hits = HitsOf(log, rule);
-    const std::vector<RuleMiss> misses =
-        MissesOf(log, [&](std::string_view name) { return name == rule; });
+    const std::vector<RuleMiss> misses = NearMisses(log, rule);
     if (hits.empty() && misses.empty()) {
       idle.push_back(rule);
       continue;
@@ -361,13 +364,11 @@ std::string FusionReportJson(const RuleLog& log) {
                          JsonList(hit->made, JsonQuoted));
     });
     text += ", \"near_misses\": ";
-    text += JsonList(MissesOf(log, [&](std::string_view name) { return name == rule; }),
-                     [](const RuleMiss& miss) {
-                       return fmt::format(
-                           R"({{"matched": {}, "wanted": {}, "nodes": {}, "stops": {}, "or": {}}})",
-                           miss.matched_ops, miss.wanted_ops, JsonList(miss.nodes, JsonQuoted),
-                           JsonStops(miss.stops), JsonStops(miss.alternatives));
-                     });
+    text += JsonList(NearMisses(log, rule), [](const RuleMiss& miss) {
+      return fmt::format(R"({{"matched": {}, "wanted": {}, "nodes": {}, "stops": {}, "or": {}}})",
+                         miss.matched_ops, miss.wanted_ops, JsonList(miss.nodes, JsonQuoted),
+                         JsonStops(miss.stops), JsonStops(miss.alternatives));
+    });
     text += "}";
   }
   return text + "\n]}\n";

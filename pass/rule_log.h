@@ -80,6 +80,9 @@ struct RuleLog {
       places;  // of definitions, by rule: "patterns/layers/norm.cc:12"
 };
 
+// Requires log.wanted. Returns the near misses of a rule, best first, as reports show them: those
+// where much matches, and that no wanted rule has taken since.
+std::vector<RuleMiss> NearMisses(const RuleLog& log, std::string_view rule);
 // Requires log.wanted. Returns lines for people: where the wanted rules fired and where they nearly
 // matched, with one miss per place. `title` is what the user asked for.
 std::string ExplainText(const RuleLog& log, std::string_view title);

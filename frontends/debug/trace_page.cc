@@ -1,42 +1,25 @@
 // The page of a trace: its data as JSON, and a script that shows it.
 #include "frontends/debug/trace.h"
+#include "frontends/view/html_page.h"
 
 namespace tenon {
 namespace {
 
-constexpr std::string_view kPageHead = R"html(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>Rewrite trace</title>
-<style>
-:root { color-scheme: light dark; --line: #8884; --mark: #48f3; --old: #d333; --new: #2a33; }
-* { box-sizing: border-box; }
-body { margin: 0; height: 100vh; display: flex; flex-direction: column; font: 14px/1.4 sans-serif; }
-header { display: flex; gap: .8em; align-items: center; padding: .5em .8em; border-bottom: 1px solid var(--line); }
-header b { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-#filter { flex: 1; min-width: 8em; padding: .3em; font: inherit; }
-main { flex: 1; display: flex; min-height: 0; }
+constexpr std::string_view kTraceStyle = R"css(:root { --old: #d333; --new: #2a33; }
 #list { width: 34%; min-width: 16em; margin: 0; padding: 0; overflow: auto; list-style: none; border-right: 1px solid var(--line); }
 #list li { padding: .25em .8em; border-bottom: 1px solid var(--line); cursor: pointer; overflow-wrap: anywhere; }
 #list li[aria-selected=true] { background: var(--mark); }
 #list small { display: block; opacity: .75; }
 #step { flex: 1; display: flex; flex-direction: column; min-width: 0; overflow: auto; padding: .6em .8em; }
 #step h1 { margin: 0; font-size: 1.2em; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em .8em; margin: .5em 0; }
-dt { opacity: .75; }
-dd { margin: 0; overflow-wrap: anywhere; }
 #panes { flex: 1; display: grid; grid-template-columns: 1fr 1fr; gap: .8em; min-height: 12em; }
 #panes section { display: flex; flex-direction: column; min-width: 0; }
-h2 { margin: 0; font-size: 1em; }
 pre { flex: 1; margin: .2em 0; padding: .4em; border: 1px solid var(--line); overflow: auto; font: 12px/1.45 monospace; }
 .old { background: var(--old); }
 .new { background: var(--new); }
-</style>
-</head>
-<body>
-<header>
+)css";
+
+constexpr std::string_view kTraceBody = R"html(<header>
 <b id="input"></b>
 <input id="filter" type="search" placeholder="Filter: rule, pass, node, operation" aria-label="Filter">
 <span id="count"></span>
@@ -54,15 +37,10 @@ pre { flex: 1; margin: .2em 0; padding: .4em; border: 1px solid var(--line); ove
 </div>
 </div>
 </main>
-<script type="application/json" id="trace">)html";
+)html";
 
 // Texts of the trace reach the page as text nodes alone, never as markup.
-constexpr std::string_view kPageTail = R"html(</script>
-<script>
-'use strict';
-const trace = JSON.parse(document.getElementById('trace').textContent);
-const at = id => document.getElementById(id);
-const make = (tag, text) => { const e = document.createElement(tag); e.textContent = text; return e; };
+constexpr std::string_view kTraceScript = R"js(const trace = data;
 let shown = [], current = -1;
 
 const summary = s => s.nodes.length ? s.nodes[0] : '@' + s.function;
@@ -137,24 +115,17 @@ document.addEventListener('keydown', event => {
 const wanted = trace.steps.findIndex(s => '#' + s.step === location.hash);
 if (wanted >= 0) current = wanted;
 refresh();
-</script>
-</body>
-</html>
-)html";
+)js";
 
 }  // namespace
 
 std::string TracePage(const Trace& trace) {
-  std::string page(kPageHead);
-  // Nothing in the data can end the element that holds it.
-  for (const char c : TraceJson(trace)) {
-    if (c == '<') {
-      page += "\\u003c";
-    } else {
-      page += c;
-    }
-  }
-  return page.append(kPageTail);
+  return WriteHtmlPage({.title = "Rewrite trace",
+                        .style = kTraceStyle,
+                        .body = kTraceBody,
+                        .data_id = "trace",
+                        .script = kTraceScript},
+                       TraceJson(trace));
 }
 
 }  // namespace tenon

@@ -82,6 +82,7 @@ class Values:
         '--against': ['one-thread'],
         '--python': ['python3'],
         '--trace': [new + '.html', new + '.json'],
+        '--view': [new + '.html', new + '.svg', new + '.dot'],
     }
     by_name = {
         'TEXT': ['cse', 'O2'],

@@ -43,6 +43,8 @@ REFUSED = [
     ('ir-opt TEXT -O2 --explain=gelu --print-locations', '--print-locations'),
     ('ir-opt TEXT -O2 --explain=gelu --elide-resources', '--elide-resources'),
     ('ir-opt TEXT --inputs=DATA', '--inputs'),
+    ('ir-opt TEXT -O2 --view-profile=p.json', '--view-profile'),
+    ('ir-opt TEXT -O2 --view=v.html --split-input-file', '--view'),
     ('ir-opt TEXT --cse --print-ir-tree-dir=tree', '--print-ir-tree-dir'),
     ('ir-opt TEXT --cse --print-ir-module-scope', '--print-ir-module-scope'),
     ('ir-opt TEXT --cse --pass-pipeline-local-reproducer', '--pass-pipeline-local-reproducer'),

@@ -179,7 +179,7 @@ class OutputTest(unittest.TestCase):
       signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
       resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
 
-    for name, option, ending in (('ir-opt', '-o', '.mlir'), ('ir-opt', '--fusion-report', '.json'),
+    for name, option, ending in (('ir-opt', '-o', '.mlir'), ('ir-opt', '--fusion-report', '.json'), ('ir-opt', '--view', '.html'),
                                  ('ir-run', '--json', '.json'), ('ir-run', '--profile', '.json'),
                                  ('ir-run', '--profile', '.trace.json'), ('ir-run', '--save-outputs', ''),
                                  ('ir-bench', '--json', '.json')):

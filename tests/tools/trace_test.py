@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import browser
+
 IR_OPT = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else 'ir-opt'
 CHROMIUM = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith('-') else ''
 MODELS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'models')
@@ -27,18 +29,6 @@ HOSTILE = f'''func.func() <{{function_type = (tensor<4xf32>) -> tensor<4xf32>, s
 def run(*arguments, text=None):
   result = subprocess.run([IR_OPT, *arguments], input=text, capture_output=True, check=False, timeout=300, encoding='utf-8')
   return result.returncode, result.stdout, result.stderr
-
-
-def dom(page, script=''):
-  """The document after its scripts and then `script` have run."""
-  with tempfile.TemporaryDirectory() as folder:
-    path = os.path.join(folder, 'page.html')
-    with open(path, 'w', encoding='utf-8') as file:
-      file.write(page.replace('</body>', f'<script>{script}</script></body>'))
-    result = subprocess.run([CHROMIUM, '--headless', '--no-sandbox', '--disable-gpu', '--virtual-time-budget=2000',
-                             f'--user-data-dir={folder}/profile', '--dump-dom', 'file://' + path],
-                            capture_output=True, check=True, timeout=120)
-    return result.stdout.decode()
 
 
 class TraceTest(unittest.TestCase):
@@ -132,16 +122,8 @@ class PageTest(unittest.TestCase):
   write = TraceTest.write
 
   def look(self, page, script, expected):
-    """`script` sets `out`."""
-    script = ('const out = []; const key = k => document.dispatchEvent(new KeyboardEvent("keydown", {key: k}));'
-              'const type = t => { at("filter").value = t; at("filter").oninput(); };' + script +
-              'const e = document.createElement("pre"); e.id = "seen"; e.textContent = JSON.stringify(out);'
-              'document.body.append(e);')
-    text = dom(page, script)
-    match = re.search(r'<pre id="seen">(.*?)</pre>', text, re.S)
-    self.assertTrue(match, text[-2000:])
-    seen = match[1].replace('&lt;', '<').replace('&gt;', '>').replace('&amp;', '&')
-    self.assertEqual(json.loads(seen), expected)
+    """`script` puts what it sees into `out`."""
+    self.assertEqual(browser.look(CHROMIUM, page, script), expected)
 
   def test_keys_filter_and_panes(self):
     page = self.write('t.html', BERT, '-O2')

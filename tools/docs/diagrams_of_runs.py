@@ -388,6 +388,7 @@ TEST_FOLDERS = {  # group, what the folder asks
     "fuzz": (2, "changed input never crashes"),
     "tools": (2, "programs, limits, hostile files"),
     "install": (2, "a program outside the tree"),
+    "view": (2, "layouts without overlaps"),
     "docs": (2, "pages, commands, links, pictures"),
     "bench": (2, "built, not run as tests"),
 }

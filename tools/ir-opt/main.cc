@@ -207,6 +207,8 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   }
   if (writable.ok() && options.trace.ends_with(".json"))
     writable = tools::CheckReportFile(options.trace, tools::OutputFormat::kJson);
+  if (writable.ok() && !options.trace.empty()) writable = CheckWritable(options.trace);
+  if (writable.ok() && !options.view.empty()) writable = CheckWritable(options.view);
   if (writable.ok()) writable = tools::CheckReportFile(options.json, tools::OutputFormat::kJson);
   if (writable.ok() && !options.save_params.empty()) writable = CheckWritable(options.save_params);
   if (writable.ok() && !options.external_data_out.empty())
@@ -239,6 +241,11 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (!outcome.trace.empty()) {
     const absl::Status written =
         WriteOutput(options.trace, [&](TextSink sink) { return sink(outcome.trace); });
+    if (!written.ok()) return Fail(kBadInput, written);
+  }
+  if (!outcome.view.empty()) {
+    const absl::Status written =
+        WriteOutput(options.view, [&](TextSink sink) { return sink(outcome.view); });
     if (!written.ok()) return Fail(kBadInput, written);
   }
   const int status = [&] {

@@ -164,6 +164,21 @@ constexpr tools::Option<Options> kTable[] = {
        return Set(o.trace, g.value);
      }},
 
+    {{"view", "", Takes::kOutput, "FILE",
+      "draw the program before and after in FILE.html, .svg or .dot (IR only with -o)"},
+     [](Options& o, const Given& g) {
+       if (!g.value.ends_with(".html") && !g.value.ends_with(".svg") &&
+           !g.value.ends_with(".dot")) {
+         return absl::InvalidArgumentError(
+             fmt::format("--view is '{}' (expected FILE.html, FILE.svg or FILE.dot)", g.value));
+       }
+       return Set(o.view, g.value);
+     }},
+    {{"view-profile", "", Takes::kValue, "FILE",
+      "show the times that ir-run --profile=FILE wrote in the picture of --view",
+      tools::Times::kOnce, true},
+     [](Options& o, const Given& g) { return Set(o.view_profile, g.value); }},
+
     {{"check-rules", "", Takes::kOptional, "FILE",
       "check rules by running both sides; repeatable (default: built-in)", tools::Times::kAny},
      [](Options& o, const Given& g) {
@@ -417,6 +432,10 @@ absl::Status RefuseIgnored(const Options& options, bool has_input) {
   TENON_RETURN_IF_ERROR(tools::RefuseUnless(
       options.given, !options.given.contains("opt-bisect-limit"), "pass-pipeline-local-reproducer",
       "beside --opt-bisect-limit, which counts the steps of all passes"));
+  TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, !options.split_input_file, "view",
+                                            "beside --split-input-file"));
+  TENON_RETURN_IF_ERROR(
+      tools::RefuseUnless(options.given, !options.view.empty(), "view-profile", "without --view"));
   for (const std::string_view name : {"print-generic", "print-locations", "elide-resources"}) {
     const bool writes_text = options.WritesIr() && !options.WritesOnnx() && !options.WritesBinary();
     TENON_RETURN_IF_ERROR(tools::RefuseUnless(options.given, writes_text || prints, name,

@@ -46,6 +46,8 @@ struct Options {
   std::vector<std::string> rules;            // files with rules in text
   std::vector<std::string> disabled_rules;   // names, families and patterns
   std::string trace;                         // a file that ends in .json or .html
+  std::string view;                          // a file that ends in .html, .svg or .dot
+  std::string view_profile;                  // a file that ir-run --profile wrote
   bool fast_math = false;                    // --fast-math
   std::string help;                          // --help: what it asks for
   bool verify_semantics = false;             // --verify-semantics
@@ -90,8 +92,8 @@ struct Options {
   // True if the IR, or a model, is written. Without -o, options that report on the IR print only
   // the report.
   bool WritesIr() const {
-    return !output.empty() ||
-           (explain.empty() && fusion_report.empty() && !verify_semantics && !inspect);
+    return !output.empty() || (explain.empty() && fusion_report.empty() && view.empty() &&
+                               !verify_semantics && !inspect);
   }
 };
 

@@ -23,6 +23,7 @@
 #include "tools/ir-opt/files.h"
 #include "tools/ir-opt/reproducer.h"
 #include "tools/ir-opt/roundtrip.h"
+#include "tools/ir-opt/viewer.h"
 #include "transforms/rules/rule_cache.h"
 
 namespace tenon::ir_opt {
@@ -102,6 +103,10 @@ class Processor {
       Report(model.status());
       return kBadInput;
     }
+    if (absl::Status status = viewer_.ReadProfile(); !status.ok()) {
+      Report(status);
+      return kBadInput;
+    }
     PassManager manager(registry_);
     if (absl::Status status = BuildPipeline(options_, manager); !status.ok()) {
       PrintError(fmt::format("ir-opt: {}", std::string(status.message())));
@@ -145,6 +150,10 @@ class Processor {
         !status.ok()) {
       Report(status);
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
+    }
+    if (!view_status_.ok()) {
+      Report(view_status_);
+      return kBadInput;
     }
     if (options_.verify_roundtrip) {
       LoadOptions again = load;
@@ -206,8 +215,9 @@ class Processor {
                            ReadDisabledRules(options_.disabled_rules, given_names));
     log.disabled = context.disabled_rules;
     const auto asked = log.wanted;
-    if (!options_.fusion_report.empty()) log.wanted = [](std::string_view) { return true; };
-    if (!query.rules.empty() || !options_.fusion_report.empty()) context.rule_log = &log;
+    const bool reports_all = !options_.fusion_report.empty() || !options_.view.empty();
+    if (reports_all) log.wanted = [](std::string_view) { return true; };
+    if (!query.rules.empty() || reports_all) context.rule_log = &log;
     RewriteObservers observers;
     ChangeRecorder changes(log);
     if (!query.rules.empty()) {
@@ -219,6 +229,7 @@ class Processor {
     Trace trace;
     TraceRecorder recorder(trace);
     if (!options_.trace.empty()) observers.Add(&recorder);
+    observers.Add(viewer_.Begin(*model.module()));
     if (!observers.empty()) context.observer = &observers;
     PassManagerOptions options = options_.passes;
     options.sink = tools::PrintErrorText;
@@ -261,8 +272,13 @@ class Processor {
     if (!options_.fusion_report.empty() && status.ok()) {
       const bool json = options_.fusion_report.ends_with(".json");
       outcome.fusion_report = json ? FusionReportJson(log) : FusionReportText(log);
-      log.wanted = asked;
     }
+    if (!options_.view.empty() && status.ok()) {
+      absl::StatusOr<std::string> picture = viewer_.Draw(*module, log);
+      view_status_ = picture.status();
+      if (picture.ok()) outcome.view = *std::move(picture);
+    }
+    if (reports_all) log.wanted = asked;
     if (!query.rules.empty() && status.ok()) {
       status = ExplainUntried(module, context, host);
       outcome.report += ExplainText(log, query.title);
@@ -312,6 +328,8 @@ class Processor {
   const Options& options_;
   const PassRegistry& registry_;
   const std::string file_;
+  Viewer viewer_{options_, file_};
+  absl::Status view_status_;  // what is wrong with the picture
   // The context of a model that outlives this has it too.
   const std::shared_ptr<std::vector<SeenDiagnostic>> seen_ =
       std::make_shared<std::vector<SeenDiagnostic>>();

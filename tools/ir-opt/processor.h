@@ -22,6 +22,7 @@ struct Outcome {
   std::optional<Inspection> inspection;  // the answer to --inspect
   std::string fusion_report;             // the text for --fusion-report
   std::string trace;                     // the text for --trace
+  std::string view;                      // the text for --view
   std::optional<PassTimes> times;        // the answer to --timing, where passes have run
   AroundPasses around;                   // and what reading and writing took
 };
