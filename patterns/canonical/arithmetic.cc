@@ -1,5 +1,6 @@
 // One form for arithmetic: powers, reciprocals, signs, means and bounds as exporters spell them.
 // They bring spellings together before the families of `fuse` look at them.
+#include "patterns/canonical/signs.h"
 #include "patterns/facts/numbers.h"
 #include "patterns/prelude.h"
 
@@ -77,6 +78,15 @@ Rule DivideByVector() {
       .Lowers(OpsOf({"ten.div"}));
 }
 
+Rule ReciprocalOfExp() {
+  Val x("x");
+  return Rule("reciprocal-of-exp")
+      .Summary("1 / exp(x) = exp(-x)")
+      .Match(Reciprocal(Exp(x)))
+      .Replace(Exp(Neg(x)))
+      .Lowers(OpsOf({"ten.reciprocal"}));
+}
+
 Rule RootOfReciprocal() {
   Val x("x");
   return Rule("root-of-reciprocal")
@@ -86,90 +96,6 @@ Rule RootOfReciprocal() {
       .IgnoresSignOfZero(Positive(x))
       .Replace(Reciprocal(Sqrt(x)))
       .Lowers(OpsBefore({"ten.reciprocal"}, {"ten.sqrt"}));
-}
-
-// ---- signs -------------------------------------------------------------------------------------
-
-Rule NegFromNumber() {
-  Val x("x");
-  return Rule("neg-from-number")
-      .Summary("-1 * x and x / -1 as a change of sign")
-      .Match(AnyOf(Mul(x, Splat(-1)), Div(x, Splat(-1))))
-      .Where(IsFloat(x))
-      .Replace(Neg(x))
-      .Lowers(OpsOf({"ten.mul", "ten.div"}));
-}
-
-// 0 - 0 is 0, and the negative of 0 is -0.
-Rule NegFromDifference() {
-  Val x("x");
-  Val difference = Sub(Splat(0), x);
-  return Rule("neg-from-difference")
-      .Summary("0 - x as a change of sign")
-      .Match(difference)
-      .Where(IsFloat(x))
-      .IgnoresSignOfZero(
-          If("x is positive, or nothing divides by 0 - x",
-             drr::Or(drr::Compare(LowerBound(x), ">", 0), !TellsSignOfZero(difference))))
-      .Replace(Neg(x))
-      .Lowers(OpsOf({"ten.sub"}));
-}
-
-Rule AddOfNeg() {
-  Val x("x"), y("y");
-  return Rule("add-of-neg")
-      .Summary("x + -y = x - y")
-      .Match(Add(x, Neg(y)))
-      .Where(!IsConstant(y))
-      .Replace(Sub(x, y));
-}
-
-Rule SubOfNeg() {
-  Val x("x"), y("y");
-  return Rule("sub-of-neg").Summary("x - -y = x + y").Match(Sub(x, Neg(y))).Replace(Add(x, y));
-}
-
-// x - c = x + -c: what is added to a value is one case then, not two.
-Rule SubtractConstant() {
-  Val x("x"), c = Const("c");
-  return Rule("subtract-constant")
-      .Summary("x - c = x + -c for a constant c")
-      .Match(Sub(x, c))
-      .Where(IsFloat(x))
-      .Replace(Add(x, Neg(c)))
-      .Lowers(OpsOf({"ten.sub"}));
-}
-
-Rule ScaleOfNeg() {
-  Val x("x");
-  Attr<float> scale("scale"), factor("factor"), divisor("divisor");
-  return Rule("scale-of-neg")
-      .Summary("-x * a = x * -a for a number a")
-      .Match(AnyOf(Mul(Neg(x), Splat(factor)).Let(scale, -Term(factor)),
-                   Div(Neg(x), Splat(divisor)).Let(scale, -1.0 / divisor)))
-      .Where(IsFloat(x))
-      .Replace(Mul(x, Splat(Real(scale))));
-}
-
-// f(-x) = -f(x), for a change of sign or a negative factor.
-Rule OddFunction(const char* name, const char* summary, Val (*f)(const Val&), bool scaled,
-                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  Val x("x");
-  if (!scaled) {
-    return Rule(name, file, line)
-        .Summary(summary)
-        .Match(f(Neg(x)))
-        .Replace(Neg(f(x)))
-        .Lowers(OpsBefore({"ten.neg"}, {f(x).ref().node->op}));
-  }
-  Attr<float> scale("scale"), factor("factor"), divisor("divisor");
-  return Rule(name, file, line)
-      .Summary(summary)
-      .Match(AnyOf(f(Mul(x, Splat(factor))).Let(scale, -Term(factor)),
-                   f(Div(x, Splat(divisor))).Let(scale, -1.0 / divisor)))
-      .Where(If("the factor is negative", scale > 0))
-      .Replace(Neg(f(Mul(x, Splat(Real(scale))))))
-      .Lowers(OpsOf({NegativesOf("ten.mul"), NegativesOf("ten.div")}));
 }
 
 // ---- reductions --------------------------------------------------------------------------------
@@ -336,40 +262,35 @@ Rule ReluOfClip() {
 }  // namespace
 
 RuleSet ArithmeticRules() {
-  return {PowerOf("square-from-power", 2, "x^2 = x * x", [](const Val& x) { return Mul(x, x); }),
-          RootFromPower(),
-          ReciprocalRootFromPower(),
-          PowerOf("reciprocal-from-power", -1, "x^-1 = 1 / x",
-                  [](const Val& x) { return Reciprocal(x); }),
-          ReciprocalFromQuotient(),
-          ProductWithReciprocal(),
-          DivideByVector(),
-          RootOfReciprocal(),
-          NegFromNumber(),
-          NegFromDifference(),
-          AddOfNeg(),
-          SubOfNeg(),
-          SubtractConstant(),
-          ScaleOfNeg(),
-          OddFunction("erf-of-neg", "erf(-x) = -erf(x)", Erf, false),
-          OddFunction("erf-of-negative", "erf(-a x) = -erf(a x)", Erf, true),
-          OddFunction("tanh-of-neg", "tanh(-x) = -tanh(x)", Tanh, false),
-          OddFunction("tanh-of-negative", "tanh(-a x) = -tanh(a x)", Tanh, true),
-          MeanFromSum(),
-          SquareOfNorm(),
-          SquareOfAbs(),
-          ReductionKeepsAxes<ReduceMeanArgs>("mean-keeps-axes", ReduceMean),
-          ReductionKeepsAxes<ReduceSumArgs>("sum-keeps-axes", ReduceSum),
-          ReductionKeepsAxes<ReduceMaxArgs>("max-keeps-axes", ReduceMax),
-          ReductionKeepsAxes<ReduceL2Args>("norm-keeps-axes", ReduceL2),
-          RootKeepsAxes(),
-          VarianceOfSquares(),
-          BoundedMeanOfSquares(),
-          ClipFromMax(),
-          ClipFromMin(),
-          ClipOfClip(),
-          ClipOfRelu(),
-          ReluOfClip()};
+  RuleSet rules = {
+      PowerOf("square-from-power", 2, "x^2 = x * x", [](const Val& x) { return Mul(x, x); }),
+      RootFromPower(),
+      ReciprocalRootFromPower(),
+      PowerOf("reciprocal-from-power", -1, "x^-1 = 1 / x",
+              [](const Val& x) { return Reciprocal(x); }),
+      ReciprocalFromQuotient(),
+      ProductWithReciprocal(),
+      DivideByVector(),
+      RootOfReciprocal(),
+      ReciprocalOfExp(),
+      MeanFromSum(),
+      SquareOfNorm(),
+      SquareOfAbs(),
+      ReductionKeepsAxes<ReduceMeanArgs>("mean-keeps-axes", ReduceMean),
+      ReductionKeepsAxes<ReduceSumArgs>("sum-keeps-axes", ReduceSum),
+      ReductionKeepsAxes<ReduceMaxArgs>("max-keeps-axes", ReduceMax),
+      ReductionKeepsAxes<ReduceL2Args>("norm-keeps-axes", ReduceL2),
+      RootKeepsAxes(),
+      VarianceOfSquares(),
+      BoundedMeanOfSquares(),
+      ClipFromMax(),
+      ClipFromMin(),
+      ClipOfClip(),
+      ClipOfRelu(),
+      ReluOfClip()};
+  const RuleSet signs = SignRules();
+  rules.insert(rules.end(), signs.begin(), signs.end());
+  return rules;
 }
 
 }  // namespace tenon::pattern

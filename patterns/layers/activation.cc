@@ -1,136 +1,62 @@
 // Activation functions from the parts that exporters write. `arithmetic` has brought powers, signs,
 // halves and bounds to one form.
 #include "patterns/facts/numbers.h"
-#include "patterns/prelude.h"
+#include "patterns/layers/activation_parts.h"
 
 namespace tenon::pattern {
 namespace {
 
-constexpr double kSqrt2 = 1.4142135623730951;
-constexpr double kSqrt2OverPi = 0.7978845608028654;
-constexpr double kCubic = 0.044715;
-
-// x * (1 + f) / 2, in every order of multiplication
-Val HalfProduct(const Val& x, const Val& f) {
-  Val y = Add(f, Splat(1)), half = Splat(0.5);
-  return AnyOf(Mul(Mul(x, y), half), Mul(Mul(x, half), y), Mul(x, Mul(y, half)),
-               Mul(x, Add(Mul(f, half), half)), Div(Mul(x, y), Splat(2)), Mul(Div(x, Splat(2)), y),
-               Mul(x, Div(y, Splat(2))), Mul(Add(Mul(x, f), x), half),
-               Add(Mul(Mul(x, half), f), Mul(x, half)),
-               Mul(x, Sub(Splat(1), Mul(Sub(Splat(1), f), half))));
-}
-
-// x * (1 + erf(x / sqrt(2))) / 2
-Rule GeluErf() {
-  Val x("x");
-  Val scaled = AnyOf(Div(x, Splat(kSqrt2)), Mul(x, Splat(1 / kSqrt2)));
-  return Rule("gelu-erf")
-      .Summary("x * (1 + erf(x / sqrt(2))) / 2")
-      .Match(HalfProduct(x, Erf(scaled)))
-      .MayCoincide()  // x / 2 in both terms of a sum
-      .Replace(Gelu(x));
-}
-
-// x * (1 + f) times a number that is no half: one that followed may have become one with the half.
-Rule ScaledHalfProduct(const char* name, const char* summary, const Val& x, const Val& f,
-                       const Val& made, const char* file = __builtin_FILE(),
-                       int line = __builtin_LINE()) {
-  Attr<float> factor("factor"), divisor("divisor"), multiplier("multiplier");
-  Val y = Add(f, Splat(1)), number = Splat(multiplier);
-  Val product = AnyOf(AnyOf(Mul(Mul(x, y), number), Mul(Mul(x, number), y), Mul(x, Mul(y, number)))
-                          .Let(factor, Real(multiplier)),
-                      Div(Mul(x, y), Splat(divisor)).Let(factor, 1.0 / divisor));
-  return Rule(name, file, line)
-      .Summary(summary)
-      .Match(product)
-      .Where(If("the number is no half", factor != 0.5) &&
-             IsModerateScale("a number from 1e-4 to 1e4", factor))
-      .Replace(Mul(made, Splat(Term(factor) * 2)));
-}
-
-Rule ScaledGeluErf() {
-  Val x("x");
-  return ScaledHalfProduct("gelu-erf-scaled", "x * (1 + erf(x / sqrt(2))) * a = gelu(x) * 2 a", x,
-                           Erf(AnyOf(Div(x, Splat(kSqrt2)), Mul(x, Splat(1 / kSqrt2)))), Gelu(x));
-}
-
-// The product of a gate with something else may come before the gate is complete.
-Rule GeluOfProduct() {
-  Val x("x"), u("u"), half = Splat(0.5), product = Mul(x, u);
-  Val y = Add(Erf(AnyOf(Div(x, Splat(kSqrt2)), Mul(x, Splat(1 / kSqrt2)))), Splat(1));
-  return Rule("gelu-of-product")
-      .Summary("x * u * (1 + erf(x / sqrt(2))) / 2 = gelu(x) * u in every order")
-      .Match(
-          AnyOf(Mul(Mul(product, half), y), Mul(product, Mul(y, half)), Mul(Mul(product, y), half)))
-      .Replace(Mul(Gelu(x), u));
-}
-
-// k * (x + 0.044715 x^3)
-Val CubicArgument(const Val& x, double k) {
-  Val square = AnyOf(Mul(x, x), Pow(x, Splat(2)));
-  Val cube = AnyOf(Pow(x, Splat(3)), Mul(square, x));
-  Val factor = Add(AnyOf(Mul(square, Splat(kCubic)), Mul(Mul(x, Splat(kCubic)), x)), Splat(1));
-  Val sum = AnyOf(Add(x, Mul(cube, Splat(kCubic))), Add(x, Mul(square, Mul(x, Splat(kCubic)))),
-                  Add(x, Mul(Mul(Mul(x, Splat(kCubic)), x), x)), Mul(x, factor));
-  return AnyOf(Mul(sum, Splat(k)), Mul(Mul(x, Splat(k)), factor), Mul(x, Mul(factor, Splat(k))),
-               Add(Mul(x, Splat(k)), Mul(cube, Splat(k * kCubic))),
-               Mul(x, Add(Mul(square, Splat(k * kCubic)), Splat(k))));
-}
-
-// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2
-Rule GeluTanh() {
-  Val x("x");
-  return Rule("gelu-tanh")
-      .Summary("x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2")
-      .Match(HalfProduct(x, Tanh(CubicArgument(x, kSqrt2OverPi))))
-      .MayCoincide()
-      .Replace(Gelu(x, {.approximate = "tanh"}));
-}
-
-Rule ScaledGeluTanh() {
-  Val x("x");
-  return ScaledHalfProduct(
-      "gelu-tanh-scaled", "x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) * a = gelu(x) * 2 a",
-      x, Tanh(CubicArgument(x, kSqrt2OverPi)), Gelu(x, {.approximate = "tanh"}));
-}
-
-// (1 + tanh(u)) / 2 = sigmoid(2 u)
-Rule GeluTanhFromSigmoid() {
-  Val x("x");
-  return Rule("gelu-tanh-from-sigmoid")
-      .Summary("x * sigmoid(2 sqrt(2 / pi) * (x + 0.044715 x^3))")
-      .Match(Mul(x, Sigmoid(CubicArgument(x, 2 * kSqrt2OverPi))))
-      .Replace(Gelu(x, {.approximate = "tanh"}));
-}
-
-// x * sigmoid(1.702 x)
-Rule GeluSigmoid() {
-  Val x("x");
-  return Rule("gelu-sigmoid")
-      .Summary("x * sigmoid(1.702 x)")
-      .Match(Mul(x, Sigmoid(Mul(x, Splat(1.702)))))
-      .Replace(Gelu(x, {.approximate = "sigmoid"}));
-}
-
 // ---- sigmoid -----------------------------------------------------------------------------------
 
-// 1 / (1 + exp(-z)) and y / (1 + exp(-z)), for -z and for a negative multiple of z
-Rule SigmoidFromExp(const char* name, bool divides, bool scaled,
+// What the exponential is of: -z, a negative multiple of z, or any other value.
+enum class Exponent { kNegative, kScaled, kAny };
+
+// 1 / (1 + exp(-z)) and y / (1 + exp(-z))
+Rule SigmoidFromExp(const char* name, bool divides, Exponent exponent,
                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   Val y("y"), z("z");
   Attr<float> factor("factor");
-  Val minus = scaled ? Mul(z, Splat(factor)) : Neg(z);
-  Val sum = Add(Exp(minus), Splat(1));
-  Val sigmoid = Sigmoid(scaled ? Mul(z, Splat(-Term(factor))) : z);
+  Val minus = z, argument = Neg(z);
   Condition where = IsFloat(z);
-  if (scaled) {
+  if (exponent == Exponent::kNegative) {
+    minus = Neg(z), argument = z;
+  } else if (exponent == Exponent::kScaled) {
+    minus = Mul(z, Splat(factor)), argument = Mul(z, Splat(-Term(factor)));
     where = where && If("the factor is negative", factor < 0);
   }
+  Val sum = Add(Exp(minus), Splat(1));
   return Rule(name, file, line)
       .Summary(divides ? "y / (1 + exp(-z)) = y * sigmoid(z)" : "1 / (1 + exp(-z)) = sigmoid(z)")
       .Match(divides ? Div(y, sum) : Reciprocal(sum))
       .Where(where)
-      .Replace(divides ? Mul(y, sigmoid) : sigmoid);
+      .Replace(divides ? Mul(y, Sigmoid(argument)) : Sigmoid(argument))
+      .Lowers(OpsOf({"ten.exp"}));
+}
+
+// Where exp(x) overflows, the quotient is NaN.
+Rule SigmoidFromQuotient(const char* name, bool multiplies, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+  Val x("x"), y("y"), e = Exp(x);
+  Val sum = Add(e, Splat(1));
+  return Rule(name, file, line)
+      .Summary(multiplies ? "y * exp(x) / (1 + exp(x)) = y * sigmoid(x)"
+                          : "exp(x) / (1 + exp(x)) = sigmoid(x)")
+      .Match(multiplies ? Div(Mul(y, e), sum) : Div(e, sum))
+      .IgnoresInfinity(IsBounded("x is finite", x))
+      .Replace(multiplies ? Mul(y, Sigmoid(x)) : Sigmoid(x));
+}
+
+// 1 - sigmoid(-z), for -z and for a negative multiple of z
+Rule SigmoidOfComplement(const char* name, bool scaled, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE()) {
+  Val z("z");
+  Attr<float> factor("factor");
+  Val sigmoid = Sigmoid(scaled ? Mul(z, Splat(factor)) : Neg(z));
+  return Rule(name, file, line)
+      .Summary("1 - sigmoid(-z) = sigmoid(z)")
+      .Match(Sub(Splat(1), sigmoid))
+      .Where(scaled ? If("the factor is negative", factor < 0) : Condition())
+      .Replace(Sigmoid(scaled ? Mul(z, Splat(-Term(factor))) : z));
 }
 
 Rule SigmoidFromTanh() {
@@ -142,6 +68,29 @@ Rule SigmoidFromTanh() {
       .Replace(Sigmoid(x));
 }
 
+// Products with x come first: of the tanh of another multiple they may be a GELU.
+Rule SigmoidFromScaledTanh() {
+  Val x("x"), half = Splat(0.5);
+  Attr<float> factor("factor");
+  Val tanh = Tanh(Mul(x, Splat(factor)));
+  return Rule("sigmoid-from-scaled-tanh")
+      .Summary("(1 + tanh(a x)) / 2 = sigmoid(2 a x)")
+      .Match(AnyOf(Mul(Add(tanh, Splat(1)), half), Add(Mul(tanh, half), half)))
+      .Replace(Sigmoid(Mul(x, Splat(Term(factor) * 2))))
+      .Benefit(-1);
+}
+
+// x * (1 + tanh(a x)) / 2, where the half may lie on x.
+Rule ProductWithScaledTanh() {
+  Val x("x");
+  Attr<float> factor("factor");
+  return Rule("product-with-scaled-tanh")
+      .Summary("x * (1 + tanh(a x)) / 2 = x * sigmoid(2 a x)")
+      .Match(HalfProduct(x, Tanh(Mul(x, Splat(factor)))))
+      .MayCoincide()
+      .Replace(Mul(x, Sigmoid(Mul(x, Splat(Term(factor) * 2)))));
+}
+
 Rule SiluFromSigmoid() {
   Val x("x");
   return Rule("silu")
@@ -151,13 +100,14 @@ Rule SiluFromSigmoid() {
       .Replace(Silu(x));
 }
 
-// x * tanh(softplus(x))
-Rule MishFromParts() {
+Rule SiluOfRest() {
   Val x("x");
-  return Rule("mish")
-      .Summary("x * tanh(log(1 + exp(x)))")
-      .Match(Mul(x, Tanh(AnyOf(Softplus(x), Log(Add(Exp(x), Splat(1)))))))
-      .Replace(Mish(x));
+  return Rule("silu-of-rest")
+      .Summary("x - x * sigmoid(-x) = silu(x)")
+      .Match(AnyOf(Sub(x, Mul(x, Sigmoid(Neg(x)))), HalfProductOfRest(x, Tanh(Mul(x, Splat(0.5))))))
+      .MayCoincide()
+      .IgnoresInfinity(IsBounded("x is finite", x))
+      .Replace(Silu(x));
 }
 
 // The product of a gate with something else may come before the gate is complete.
@@ -180,9 +130,11 @@ Rule HardSigmoidOfSix() {
   Val clipped = Clip(Add(x, Splat(3)), {.min = 0, .max = 6});
   return Rule("hard-sigmoid")
       .Summary("clip(x + 3, 0, 6) / 6 = clip(x / 6 + 1 / 2, 0, 1)")
-      .Match(AnyOf(Div(clipped, Splat(6)), Mul(clipped, Splat(1.0 / 6)),
-                   Clip(Add(AnyOf(Mul(x, Splat(1.0 / 6)), Div(x, Splat(6))), Splat(0.5)),
-                        {.min = 0, .max = 1})))
+      .Match(
+          AnyOf(Div(clipped, Splat(6)), Mul(clipped, Splat(1.0 / 6)),
+                Clip(AnyOf(Add(AnyOf(Mul(x, Splat(1.0 / 6)), Div(x, Splat(6))), Splat(0.5)),
+                           Mul(Add(x, Splat(3)), Splat(1.0 / 6)), Div(Add(x, Splat(3)), Splat(6))),
+                     {.min = 0, .max = 1})))
       .Where(NotF64(x))
       .Replace(HardSigmoid(x, {.alpha = 1.0f / 6, .beta = 0.5f}));
 }
@@ -276,29 +228,35 @@ Rule LeakyReluFromParts() {
 }  // namespace
 
 RuleSet ActivationRules() {
-  return {GeluErf(),
-          GeluTanh(),
-          ScaledGeluErf(),
-          ScaledGeluTanh(),
-          GeluOfProduct(),
-          GeluTanhFromSigmoid(),
-          GeluSigmoid(),
-          SigmoidFromExp("sigmoid-from-exp", false, false),
-          SigmoidFromExp("sigmoid-from-scaled-exp", false, true),
-          SigmoidFromExp("product-with-sigmoid", true, false),
-          SigmoidFromExp("product-with-scaled-sigmoid", true, true),
-          SigmoidFromTanh(),
-          SiluFromSigmoid(),
-          SiluOfProduct(),
-          MishFromParts(),
-          HardSigmoidOfSix(),
-          HardSigmoidFromClip(),
-          HardSwishFromParts(),
-          HardSwishOfSix(),
-          ReluFromMax(),
-          LeakyReluFromMax(),
-          LeakyReluFromWhere(),
-          LeakyReluFromParts()};
+  RuleSet rules = GeluRules();
+  const RuleSet others = {SigmoidFromExp("sigmoid-from-exp", false, Exponent::kNegative),
+                          SigmoidFromExp("sigmoid-from-scaled-exp", false, Exponent::kScaled),
+                          SigmoidFromExp("sigmoid-from-any-exp", false, Exponent::kAny),
+                          SigmoidFromExp("product-with-sigmoid", true, Exponent::kNegative),
+                          SigmoidFromExp("product-with-scaled-sigmoid", true, Exponent::kScaled),
+                          SigmoidFromExp("product-with-any-sigmoid", true, Exponent::kAny),
+                          SigmoidFromQuotient("sigmoid-from-quotient", false),
+                          SigmoidFromQuotient("product-with-sigmoid-quotient", true),
+                          SigmoidOfComplement("sigmoid-of-complement", false),
+                          SigmoidOfComplement("sigmoid-of-scaled-complement", true),
+                          SigmoidFromTanh(),
+                          SigmoidFromScaledTanh(),
+                          SiluFromSigmoid(),
+                          SiluOfRest(),
+                          SiluOfProduct(),
+                          ProductWithScaledTanh(),
+                          HardSigmoidOfSix(),
+                          HardSigmoidFromClip(),
+                          HardSwishFromParts(),
+                          HardSwishOfSix(),
+                          ReluFromMax(),
+                          LeakyReluFromMax(),
+                          LeakyReluFromWhere(),
+                          LeakyReluFromParts()};
+  rules.insert(rules.end(), others.begin(), others.end());
+  for (const RuleSet& part : {SoftplusRules(), ActivationCastRules()})
+    rules.insert(rules.end(), part.begin(), part.end());
+  return rules;
 }
 
 }  // namespace tenon::pattern
