@@ -34,25 +34,77 @@ std::vector<Subsumption::Fact> Subsumption::Facts() const {
   for (const ConditionCode& condition : specific_.conditions) {
     Fact fact{condition.source, {}, false};
     for (const ArgCode& arg : condition.args) {
-      if (arg.edge.node != kNone) fact.args.push_back(Through({arg.edge.node, arg.edge.result}));
+      if (arg.edge.node != kNone) {
+        fact.args.push_back({Subject::Kind::kValue, Through({arg.edge.node, arg.edge.result})});
+      } else if (arg.attr != kNone) {
+        fact.args.push_back({Subject::Kind::kAttr, {arg.attr, 0}});
+      } else {
+        fact.args.push_back({Subject::Kind::kDim, {FirstEqual(arg.dim), 0}});
+      }
     }
-    // One over attributes or dimensions says nothing that is understood here.
-    if (fact.args.size() == condition.args.size()) facts.push_back(std::move(fact));
+    facts.push_back(std::move(fact));
   }
   return facts;
 }
 
-// A condition of `general` over values of `specific`. Nothing: it is about something else.
+uint16_t Subsumption::FirstEqual(uint16_t dim) const {
+  const auto equal = [&](const auto& self, uint16_t a, uint16_t b) -> bool {
+    const DimCode &x = specific_.dims[a], &y = specific_.dims[b];
+    if (a == b) return true;
+    if (x.kind != y.kind || x.kind == DimNode::Kind::kAny) return false;
+    if (x.kind == DimNode::Kind::kVariable) return x.variable == y.variable;
+    if (x.kind == DimNode::Kind::kConstant) return x.constant == y.constant;
+    return self(self, x.a, y.a) && self(self, x.b, y.b);
+  };
+  uint16_t first = 0;
+  while (!equal(equal, first, dim)) ++first;
+  return first;
+}
+
+// A condition of `general` over what `specific` has. Nothing: it is about something else.
 std::optional<Subsumption::Fact> Subsumption::Asked(const ConditionCode& condition) const {
   Fact fact{condition.source, {}, false};
   for (const ArgCode& arg : condition.args) {
-    if (arg.edge.node == kNone) return std::nullopt;
+    if (arg.attr != kNone) {
+      const auto it = state_.attrs.find(arg.attr);
+      if (it == state_.attrs.end() || it->second == nullptr ||
+          it->second->kind != AttrCode::Kind::kVariable)
+        return std::nullopt;
+      fact.args.push_back({Subject::Kind::kAttr, {it->second->variable, 0}});
+      continue;
+    }
+    if (arg.dim != kNone) {
+      const DimCode& dim = general_.dims[arg.dim];
+      const auto it =
+          dim.kind == DimNode::Kind::kVariable ? state_.dims.find(dim.variable) : state_.dims.end();
+      if (it == state_.dims.end()) return std::nullopt;
+      fact.args.push_back({Subject::Kind::kDim, {FirstEqual(it->second), 0}});
+      continue;
+    }
     const auto it = state_.bound.find(arg.edge.node);
     if (it == state_.bound.end() || it->second.first == kNone) return std::nullopt;
     const bool op = general_.nodes[arg.edge.node].kind == ValNode::Kind::kOp;
-    fact.args.push_back(op ? Place(it->second.first, arg.edge.result) : it->second);
+    const Place place = op ? Place(it->second.first, arg.edge.result) : it->second;
+    fact.args.push_back({Subject::Kind::kValue, place});
   }
   return fact;
+}
+
+bool Subsumption::ShapeFollows(const ConditionCode& condition) {
+  const std::optional<Fact> asked = Asked(condition);
+  if (!asked) return false;
+  for (const ConditionCode& known : specific_.conditions) {
+    if (!IsShape(*known.source) || known.source->rest != condition.source->rest ||
+        (known.source->assumption != Assumption::kNone &&
+         condition.source->assumption == Assumption::kNone) ||
+        known.args[0].edge.node == kNone ||
+        Through({known.args[0].edge.node, known.args[0].edge.result}) != asked->args[0].place)
+      continue;
+    const State before = state_;
+    if (SameDims(condition.shape, known.shape)) return true;
+    state_ = before;
+  }
+  return false;
 }
 
 // A shape whose dimensions are named nowhere else asks for a rank.
@@ -78,18 +130,31 @@ bool Subsumption::ShapeIsRank(const ConditionCode& condition) const {
 }
 
 std::optional<std::vector<Subsumption::Fact>> Subsumption::Unproved(
-    const std::vector<Fact>& facts) const {
+    const std::vector<Fact>& facts) {
   constexpr int kMostSplits = 4;
   std::vector<Fact> unproved;
+  // Shapes first: they bind dimensions that other conditions ask about.
+  std::vector<const ConditionCode*> others;
   for (const ConditionCode& condition : general_.conditions) {
-    std::optional<Fact> asked = Asked(condition);
-    if (!asked || (IsShape(*condition.source) && !ShapeIsRank(condition))) return std::nullopt;
-    if (!Follows(*asked, facts, kMostSplits)) unproved.push_back(*std::move(asked));
+    if (IsShape(*condition.source) && ShapeFollows(condition)) continue;
+    if (IsShape(*condition.source) && !ShapeIsRank(condition)) return std::nullopt;
+    others.push_back(&condition);
+  }
+  // Fast math takes a proof for granted, so that only other proofs follow from it.
+  std::vector<Fact> certain = facts;
+  std::erase_if(certain,
+                [](const Fact& fact) { return fact.condition->assumption != Assumption::kNone; });
+  for (const ConditionCode* condition : others) {
+    std::optional<Fact> asked = Asked(*condition);
+    if (!asked) return std::nullopt;
+    const bool is_proof = condition->source->assumption != Assumption::kNone;
+    if (!Follows(*asked, is_proof ? facts : certain, kMostSplits))
+      unproved.push_back(*std::move(asked));
   }
   return unproved;
 }
 
-bool Subsumption::ConditionsFollow() const {
+bool Subsumption::ConditionsFollow() {
   const std::optional<std::vector<Fact>> unproved = Unproved(Facts());
   return unproved && unproved->empty();
 }
@@ -97,6 +162,8 @@ bool Subsumption::ConditionsFollow() const {
 // Not (not (a and b)): both hold. Not (a or b): neither does, if each is one condition.
 void Subsumption::AddNegation(const Fact& fact, std::vector<Fact>& facts) {
   const ConditionNode& node = *fact.condition;
+  // A term that is not true may have no value: its negation need not hold.
+  if (node.asks == Asks::kOther) return;
   if (node.asks == Asks::kNot && !fact.negated) {
     for (Fact& part : Parts(fact, 0)) facts.push_back(std::move(part));
     return;
@@ -155,11 +222,42 @@ bool Subsumption::FollowsAtOnce(const Fact& asked, const std::vector<Fact>& fact
   return IsOneOf(asked, facts) || RankFollows(asked, facts) || TypeFollows(asked, facts);
 }
 
+// The same term of the same subjects.
+bool Subsumption::SameTerm(const TermNode& a, const Fact& asked, const TermNode& b,
+                           const Fact& fact) {
+  if (a.kind != b.kind || a.word != b.word || a.operands.size() != b.operands.size()) return false;
+  if (a.kind == TermNode::Kind::kLiteral) return a.literal == b.literal;
+  if (a.kind == TermNode::Kind::kArgument) {
+    const auto subject_of = [](const TermNode& node, const Fact& of) -> const Subject* {
+      const std::vector<ArgRef>& args = of.condition->args;
+      for (size_t i = 0; i < args.size() && i < of.args.size(); ++i)
+        if (args[i].val == node.argument.val && args[i].result == node.argument.result &&
+            args[i].attr == node.argument.attr && args[i].dim == node.argument.dim)
+          return &of.args[i];
+      return nullptr;
+    };
+    const Subject *x = subject_of(a, asked), *y = subject_of(b, fact);
+    return x != nullptr && y != nullptr && *x == *y;
+  }
+  for (size_t i = 0; i < a.operands.size(); ++i)
+    if (!SameTerm(*a.operands[i], asked, *b.operands[i], fact)) return false;
+  return true;
+}
+
 bool Subsumption::IsOneOf(const Fact& asked, const std::vector<Fact>& facts) const {
   const ConditionNode& a = *asked.condition;
-  if (a.asks == Asks::kOther || a.asks == Asks::kEither) return false;
+  if (a.asks == Asks::kEither) return false;
   return std::any_of(facts.begin(), facts.end(), [&](const Fact& fact) {
     const ConditionNode& b = *fact.condition;
+    if (a.asks == Asks::kOther && b.asks == Asks::kOther) {
+      if (asked.negated != fact.negated) return false;
+      // Functions of C++ are the same only if they are one. None proves what nothing proves.
+      if (a.term == nullptr || b.term == nullptr)
+        return (&a == &b && asked.args == fact.args) ||
+               (a.args.empty() && b.args.empty() && a.assumption != Assumption::kNone &&
+                b.assumption != Assumption::kNone);
+      return SameTerm(*a.term, asked, *b.term, fact);
+    }
     if (b.asks == Asks::kNot && b.parts.size() == 1 && b.parts[0].size() == 1 &&
         a.asks != Asks::kNot && asked.negated) {
       const Fact inner{b.parts[0][0].get(), fact.args, false};
@@ -202,7 +300,7 @@ bool Subsumption::RankFollows(const Fact& asked, const std::vector<Fact>& facts)
 bool Subsumption::TypeFollows(const Fact& asked, const std::vector<Fact>& facts) const {
   const ConditionNode& node = *asked.condition;
   if (node.asks == Asks::kConstant && !asked.negated) {
-    const Node& at = specific_.nodes[asked.args[0].first];
+    const Node& at = specific_.nodes[asked.args[0].place.first];
     const bool opaque = made_ && at.in_source;
     return (at.kind == ValNode::Kind::kVariable && at.source->constant) ||
            (at.kind == ValNode::Kind::kSplat && !opaque);

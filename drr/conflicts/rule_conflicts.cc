@@ -73,22 +73,29 @@ std::string Named(const CompiledRule& rule) {
 class Programs {
  public:
   Programs(const CompiledRule& rule, Context& context, size_t count)
-      : rule_(rule), context_(context), count_(count) {}
+      : facts_(rule), context_(context), count_(count), guards_(AsksAboutNumbers(rule)) {}
 
   // Nothing after the last, and where the next could not be made.
   std::optional<Instance> Next() {
     std::string why;
-    const DType dtype = kDTypes[next_++ % std::size(kDTypes)];
-    const std::optional<InstancePlan> plan =
-        InstancePlan::Make(rule_, context_, random_, kNone, -1, &why);
+    const DType dtype = kDTypes[next_ % std::size(kDTypes)];
+    // Conditions on numbers hold for few of those that are drawn: they are solved, and arguments
+    // have known ranges.
+    const bool guards = guards_ && next_ / std::size(kDTypes) % 2 == 1;
+    facts_.seeks = guards_ && next_ / std::size(kDTypes) % 4 > 1;
+    ++next_;
+    std::optional<InstancePlan> plan =
+        InstancePlan::Make(facts_, context_, random_, kNone, -1, &why);
+    if (plan && guards) plan->Guard(random_, dtype, true);
     return plan ? plan->Build(dtype) : std::nullopt;
   }
-  bool done() const { return next_ >= count_ * std::size(kDTypes); }
+  bool done() const { return next_ >= count_ * std::size(kDTypes) * (guards_ ? 4 : 1); }
 
  private:
-  const CompiledRule& rule_;
+  PlanFacts facts_;
   Context& context_;
   size_t count_;
+  const bool guards_;
   std::mt19937_64 random_{1};
   size_t next_ = 0;
 };
@@ -109,7 +116,7 @@ class Conflicts {
     for (const CompiledRule* rule : rules_) {
       numbers_.push_back(NumbersOf(*rule));
       may_follow_.push_back(MayFollow(*rule));
-      extents_.push_back(ExtentsOf(*rule));
+      questions_.push_back(QuestionsOf(*rule));
       const std::optional<OpId> made = MadeRoot(*rule);
       if (!made) continue;
       for (const OpId op : rule->anchors) by_ends_[{op, *made}].push_back(NumberOf(*rule));
@@ -117,8 +124,8 @@ class Conflicts {
     for (uint16_t i = 0; i < rules_.size(); ++i) {
       const std::vector<uint16_t> rivals = Rivals(i);
       for (const uint16_t j : rivals) {
-        if (std::includes(extents_[i].all.begin(), extents_[i].all.end(),
-                          extents_[j].needed.begin(), extents_[j].needed.end()))
+        if (std::includes(questions_[i].all.begin(), questions_[i].all.end(),
+                          questions_[j].needed.begin(), questions_[j].needed.end()))
           TENON_RETURN_IF_ERROR(FindShadow(*rules_[j], *rules_[i]));
         TENON_RETURN_IF_ERROR(FindUndone(*rules_[j], *rules_[i]));
       }
@@ -151,42 +158,59 @@ class Conflicts {
     return numbers;
   }
 
-  // The extents of which the conditions of a rule speak, and those that it asks for, by axis. That
-  // an extent is a number follows from nothing else.
-  struct Extents {
-    std::set<std::pair<int64_t, int64_t>> all, needed;
+  // What the conditions of a rule ask that follows only from the same question, and what it asks in
+  // any case: terms without their subjects, extents of an axis that are a number.
+  struct Questions {
+    std::set<std::string> all, needed;
   };
-  static void AddExtents(const ConditionNode& condition, Extents& extents) {
-    if (condition.asks == ConditionNode::Asks::kDim)
-      extents.all.emplace(condition.axis, condition.number);
-    for (const auto& part : condition.parts)
-      for (const auto& node : part) AddExtents(*node, extents);
+  static std::string QuestionOf(const TermNode& term) {
+    if (term.kind == TermNode::Kind::kArgument) return "_";
+    if (term.kind == TermNode::Kind::kLiteral) return ToString(term);
+    std::string text = fmt::format("{}{}(", static_cast<int>(term.kind),
+                                   term.word != nullptr ? term.word->name : "");
+    for (const TermRef& operand : term.operands) text += QuestionOf(*operand) + ",";
+    return text + ")";
   }
-  static Extents ExtentsOf(const CompiledRule& rule) {
-    Extents extents;
-    for (const ConditionCode& condition : rule.conditions) {
-      AddExtents(*condition.source, extents);
-      if (condition.source->asks == ConditionNode::Asks::kDim)
-        extents.needed.emplace(condition.source->axis, condition.source->number);
+  // Empty for what may follow from another question.
+  static std::string QuestionOf(const ConditionNode& condition) {
+    if (condition.asks == ConditionNode::Asks::kDim)
+      return fmt::format("{}: {}", condition.axis, condition.number);
+    if (condition.kind == ConditionNode::Kind::kShape) {
+      std::string text;
+      for (const DimRef& dim : condition.shape) {
+        const bool is_number = dim->kind == DimNode::Kind::kConstant;
+        text += is_number ? fmt::format("{},", dim->value) : "_,";
+      }
+      return text.find_first_of("0123456789") == std::string::npos ? "" : text;
     }
-    return extents;
+    return condition.term != nullptr ? QuestionOf(*condition.term) : "";
+  }
+  static void AddQuestions(const ConditionNode& condition, std::set<std::string>& all) {
+    std::string question = QuestionOf(condition);
+    if (!question.empty()) all.insert(std::move(question));
+    for (const auto& part : condition.parts)
+      for (const auto& node : part) AddQuestions(*node, all);
+  }
+  static Questions QuestionsOf(const CompiledRule& rule) {
+    Questions questions;
+    for (const ConditionCode& condition : rule.conditions) {
+      AddQuestions(*condition.source, questions.all);
+      std::string question = QuestionOf(*condition.source);
+      if (!question.empty()) questions.needed.insert(std::move(question));
+    }
+    return questions;
   }
 
-  // False if some condition follows from no other: Subsumption understands those of values that
-  // ask one of its questions. Such a rule need not be compared with others.
+  // False if some condition follows from no other: nobody knows what a C++ function asks. Such a
+  // rule need not be compared with others.
   static bool MayFollow(const CompiledRule& rule) {
-    return std::all_of(
-        rule.conditions.begin(), rule.conditions.end(), [](const ConditionCode& condition) {
-          const ConditionNode& node = *condition.source;
-          const bool is_shape = node.kind == ConditionNode::Kind::kShape;
-          const bool is_number =
-              std::any_of(node.shape.begin(), node.shape.end(),
-                          [](const DimRef& dim) { return dim->kind == DimNode::Kind::kConstant; });
-          const bool understood = is_shape ? !is_number : node.asks != ConditionNode::Asks::kOther;
-          return understood &&
-                 std::all_of(condition.args.begin(), condition.args.end(),
-                             [](const ArgCode& arg) { return arg.edge.node != kNone; });
-        });
+    return std::all_of(rule.conditions.begin(), rule.conditions.end(),
+                       [](const ConditionCode& condition) {
+                         const ConditionNode& node = *condition.source;
+                         return node.kind == ConditionNode::Kind::kShape ||
+                                node.asks != ConditionNode::Asks::kOther || node.term != nullptr ||
+                                node.assumption != Assumption::kNone;
+                       });
   }
 
   // The op that computes the value with which the rule replaces its root, if there is one.
@@ -259,13 +283,23 @@ class Conflicts {
     // The rule before may still be refused where it is applied, for the type of what it makes.
     std::string program;
     bool fires = true;
-    for (Programs programs(second, context_, kWitnesses); !programs.done() && program.empty();) {
-      const std::optional<Instance> instance = programs.Next();
-      if (!instance || !FiresAt(second, *instance)) continue;
-      fires = FiresAt(first, *instance);
-      if (!fires) break;
-      program = Print(*instance->module);
+    const bool assumes = std::any_of(second.conditions.begin(), second.conditions.end(),
+                                     [](const ConditionCode& condition) {
+                                       return condition.source->assumption != Assumption::kNone;
+                                     });
+    // What has no proof fires with fast math only.
+    for (const bool fast_math : {false, true}) {
+      if (!program.empty() || !fires || (fast_math && !assumes)) continue;
+      matcher_.set_fast_math(fast_math);
+      for (Programs programs(second, context_, kWitnesses);
+           !programs.done() && program.empty() && fires;) {
+        const std::optional<Instance> instance = programs.Next();
+        if (!instance || !FiresAt(second, *instance)) continue;
+        fires = FiresAt(first, *instance);
+        if (fires) program = Print(*instance->module);
+      }
     }
+    matcher_.set_fast_math(false);
     if (!fires) return absl::OkStatus();
     return absl::InvalidArgumentError(
         fmt::format("rule {} is never reached: {} matches whatever it matches and is tried first{}",
@@ -282,7 +316,7 @@ class Conflicts {
   // takes: at most `most` in a row, each of them where a condition of the one before fails.
   static bool Covers(std::vector<Partial>& rules, const std::vector<Subsumption::Fact>& facts,
                      int most, std::vector<const CompiledRule*>& group) {
-    for (const Partial& partial : rules) {
+    for (Partial& partial : rules) {
       if (std::find(group.begin(), group.end(), partial.rule) != group.end()) continue;
       const auto unproved = partial.subsumption.Unproved(facts);
       if (!unproved || (!unproved->empty() && most == 1)) continue;
@@ -409,11 +443,11 @@ class Conflicts {
   const std::vector<const CompiledRule*>& rules_;
   Context& context_;
   Matcher matcher_;
-  std::vector<Numbers> numbers_;    // by rule
-  std::vector<Extents> extents_;    // by rule
-  std::vector<bool> may_follow_;    // by rule: MayFollow
-  std::vector<bool> fires_;         // by rule: Fires
-  std::shared_ptr<Labels> labels_;  // of the searches for cycles
+  std::vector<Numbers> numbers_;      // by rule
+  std::vector<Questions> questions_;  // by rule
+  std::vector<bool> may_follow_;      // by rule: MayFollow
+  std::vector<bool> fires_;           // by rule: Fires
+  std::shared_ptr<Labels> labels_;    // of the searches for cycles
   // Rules by an op that they replace and the op that they put in its place.
   std::map<std::pair<OpId, OpId>, std::vector<uint16_t>> by_ends_;
 };

@@ -120,6 +120,27 @@ bool Subsumption::Holds(const Edge& g, const Edge& s) {
   return general.commutative && Operands(general, specific, true);
 }
 
+bool Subsumption::SameDim(uint16_t general, uint16_t specific) {
+  const DimCode &a = general_.dims[general], &b = specific_.dims[specific];
+  if (a.kind == DimNode::Kind::kAny) return true;
+  if (a.kind == DimNode::Kind::kVariable) {
+    if (b.kind == DimNode::Kind::kAny) return false;
+    const uint16_t first = FirstEqual(specific);
+    return state_.dims.emplace(a.variable, first).first->second == first;
+  }
+  if (a.kind != b.kind) return false;
+  if (a.kind == DimNode::Kind::kConstant) return a.constant == b.constant;
+  return SameDim(a.a, b.a) && SameDim(a.b, b.b);
+}
+
+bool Subsumption::SameDims(const std::vector<uint16_t>& general,
+                           const std::vector<uint16_t>& specific) {
+  if (general.size() != specific.size()) return false;
+  for (size_t i = 0; i < general.size(); ++i)
+    if (!SameDim(general[i], specific[i])) return false;
+  return true;
+}
+
 bool Subsumption::SameAttr(const AttrCode& general, const AttrCode& specific) {
   if (general.kind == AttrCode::Kind::kAny) return true;
   if (general.kind == AttrCode::Kind::kVariable) {
@@ -135,7 +156,10 @@ bool Subsumption::SameAttr(const AttrCode& general, const AttrCode& specific) {
   if (general.kind == AttrCode::Kind::kLiteral) return general.literal == specific.literal;
   if (general.kind == AttrCode::Kind::kAxis || general.kind == AttrCode::Kind::kAxes)
     return general.source->literal == specific.source->literal;
-  return false;
+  const bool is_dims =
+      general.kind == AttrCode::Kind::kDims || general.kind == AttrCode::Kind::kDim;
+  // What is made has dimensions of its own: whether they are those that are solved is not known.
+  return is_dims && !made_ && SameDims(general.dims, specific.dims);
 }
 
 bool Subsumption::Operands(const Node& general, const Node& specific, bool swapped) {

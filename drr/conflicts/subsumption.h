@@ -22,10 +22,19 @@ class Subsumption {
       : general_(general), specific_(specific), made_(made) {}
 
   using Place = std::pair<uint16_t, uint16_t>;  // node and result of `specific`
-  // A condition and the values that it is about.
+  // What a condition is about: a value, an attribute variable or a dimension of `specific`.
+  struct Subject {
+    enum class Kind : uint8_t { kValue, kAttr, kDim };
+    Kind kind = Kind::kValue;
+    // kValue. The others have a number in `first`: of the variable, and the first equal one of the
+    // dimensions.
+    Place place;
+    bool operator==(const Subject&) const = default;
+  };
+  // A condition and its subjects.
   struct Fact {
     const ConditionNode* condition;
-    std::vector<Place> args;
+    std::vector<Subject> args;
     bool negated = false;
   };
 
@@ -34,10 +43,11 @@ class Subsumption {
   // The conditions of `specific`.
   std::vector<Fact> Facts() const;
   // Call it after Holds. Returns the conditions of `general` that do not follow from `facts`, which
-  // are about values of `specific`. Nullopt if one of them is about something else.
-  std::optional<std::vector<Fact>> Unproved(const std::vector<Fact>& facts) const;
+  // are about values, attributes and dimensions of `specific`. Nullopt if one of them is about
+  // something else.
+  std::optional<std::vector<Fact>> Unproved(const std::vector<Fact>& facts);
   // Call it after Holds. True if every condition of `general` follows from those of `specific`.
-  bool ConditionsFollow() const;
+  bool ConditionsFollow();
   // Adds to `facts` what is known where `fact` does not hold.
   static void AddNegation(const Fact& fact, std::vector<Fact>& facts);
 
@@ -46,6 +56,8 @@ class Subsumption {
   struct State {
     Places bound;
     std::map<uint16_t, const AttrCode*> attrs;  // by attribute variable of `general`
+    // Dimensions of `specific`, by dimension variable of `general`.
+    std::map<uint16_t, uint16_t> dims;
   };
 
   bool Bind(const Edge& g, const Edge& s);
@@ -55,8 +67,16 @@ class Subsumption {
   bool SameAttr(const AttrCode& general, const AttrCode& specific);
   bool Operands(const Node& general, const Node& specific, bool swapped);
   Place Through(Place place) const;
+  // Binds the dimension variables of an expression of `general` to those of `specific`.
+  bool SameDim(uint16_t general, uint16_t specific);
+  bool SameDims(const std::vector<uint16_t>& general, const std::vector<uint16_t>& specific);
+  // The first dimension of `specific` that is the same expression.
+  uint16_t FirstEqual(uint16_t dim) const;
 
   std::optional<Fact> Asked(const ConditionCode& condition) const;
+  // A shape of `general` that a condition of `specific` asks for.
+  bool ShapeFollows(const ConditionCode& condition);
+  static bool SameTerm(const TermNode& a, const Fact& asked, const TermNode& b, const Fact& fact);
   static std::vector<Fact> Parts(const Fact& fact, size_t part);
   bool Follows(const Fact& asked, const std::vector<Fact>& facts, int splits) const;
   bool FollowsAtOnce(const Fact& asked, const std::vector<Fact>& facts) const;
