@@ -1,56 +1,19 @@
 #include "pass/rule_log.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "fmt/format.h"
 #include "ir/base/shown_text.h"
+#include "pass/reports/log_view.h"
+#include "pass/reports/miss_text.h"
+#include "pass/reports/places.h"
 
 namespace tenon {
 namespace {
 
-constexpr size_t kHits = 10, kMisses = 10, kMissesInReport = 5, kNodes = 4, kNotes = 5;
-
-std::string Count(size_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
-
-// "a (with b, c and 3 more)"
-std::string NodesText(const std::vector<std::string>& nodes, bool all = true) {
-  if (nodes.empty()) return "an op without a name";
-  std::string text = ShownName(nodes[0]);
-  if (!all) return text;
-  for (size_t i = 1; i < nodes.size() && i < kNodes; ++i)
-    text += fmt::format("{}{}", i == 1 ? " (with " : ", ", ShownName(nodes[i]));
-  if (nodes.size() > kNodes) text += fmt::format(" and {} more", nodes.size() - kNodes);
-  return text + (nodes.size() > 1 ? ")" : "");
-}
-
-std::string PlaceText(const RuleMiss::Stop& stop) { return ShownName(stop.node); }
-// Where it nearly matched.
-std::string PlaceText(const RuleMiss& miss) {
-  return (miss.nodes.empty() ? PlaceText(miss.stops[0]) : ShownName(miss.nodes[0])) +
-         (miss.written ? " (as the model is written)" : "");
-}
-
-std::string MissText(const RuleMiss& miss) {
-  std::string text =
-      fmt::format("matched {} of {} ops; stopped at {}: {}", miss.matched_ops, miss.wanted_ops,
-                  PlaceText(miss.stops[0]), ShownMessage(miss.stops[0].reason));
-  for (const RuleMiss::Stop& other : miss.alternatives) {
-    text += other.node == miss.stops[0].node
-                ? fmt::format("; or {}", ShownMessage(other.reason))
-                : fmt::format("; or at {}: {}", PlaceText(other), ShownMessage(other.reason));
-  }
-  if (!miss.taken_by.empty())
-    text += fmt::format("; rule {} has since replaced part of it", miss.taken_by);
-  for (size_t i = 1; i < miss.stops.size(); ++i)
-    text += fmt::format("; also at {}: {}", PlaceText(miss.stops[i]),
-                        ShownMessage(miss.stops[i].reason));
-  return text;
-}
-
-bool Better(const RuleMiss& a, const RuleMiss& b) { return a.cost < b.cost; }
+constexpr size_t kHits = 10, kMisses = 10, kNotes = 5;
 
 // Do the two speak of one place: is half of the smaller in the other?
 bool SamePlace(const RuleMiss& a, const RuleMiss& b) {
@@ -60,84 +23,41 @@ bool SamePlace(const RuleMiss& a, const RuleMiss& b) {
   return common * 2 >= std::min(a.nodes.size(), b.nodes.size()) && common > 0;
 }
 
-// `far`: also those where little matches, though no node is asked for.
-std::vector<RuleMiss> MissesOf(const RuleLog& log, const std::function<bool(std::string_view)>& of,
-                               bool far = false) {
-  std::vector<RuleMiss> all;
-  for (const std::string& rule : log.tried) {
-    if (!of(rule)) continue;
-    for (const auto& [key, misses] : log.misses) {
-      if (key.second != rule) continue;
-      // What another rule in question has taken is where it should be.
-      for (const RuleMiss& miss : misses) {
-        if (!miss.near && !far && log.nodes.empty()) continue;
-        if (miss.taken_by.empty() || !log.wanted(miss.taken_by)) all.push_back(miss);
-      }
-    }
-  }
-  std::stable_sort(all.begin(), all.end(), Better);
-  return all;
-}
-
-std::vector<const RuleHit*> HitsOf(const RuleLog& log, std::string_view rule) {
-  std::vector<const RuleHit*> hits;
-  for (const RuleHit& hit : log.hits) {
-    const bool here = log.nodes.empty() ||
-                      std::any_of(hit.nodes.begin(), hit.nodes.end(), [&](const std::string& node) {
-                        return log.nodes.count(node) != 0;
-                      });
-    if (hit.rule == rule && here) hits.push_back(&hit);
-  }
-  return hits;
-}
-
-bool HaveCommon(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const std::string& node) {
-    return std::find(b.begin(), b.end(), node) != b.end();
+// The first of `nodes` that is a node of the miss.
+const std::string& FirstOf(const std::vector<std::string>& nodes, const RuleMiss& miss) {
+  return *std::find_if(nodes.begin(), nodes.end(), [&](const std::string& node) {
+    return std::find(miss.nodes.begin(), miss.nodes.end(), node) != miss.nodes.end();
   });
 }
 
 // What matches as the model is written, and did not fire: who was faster. Empty if it fired there.
-std::string WrittenText(const RuleLog& log, const RuleMiss& miss) {
-  for (const RuleHit& hit : log.hits) {
-    if (hit.rule == miss.rule && HaveCommon(hit.nodes, miss.nodes)) return "";
-  }
-  std::string text =
+std::string WrittenText(const RuleLog& log, const LogView& view, const RuleMiss& miss) {
+  if (view.Fired(miss.rule, miss.nodes)) return "";
+  const std::string text =
       fmt::format("{}: fits the model as it is written at {}", miss.rule, NodesText(miss.nodes));
   if (log.disabled.contains(miss.rule)) return text + "\n";
-  for (const ProgramChange& change : log.changes) {
-    if (!HaveCommon(change.nodes, miss.nodes)) continue;
-    const auto node =
-        std::find_if(change.nodes.begin(), change.nodes.end(), [&](const std::string& n) {
-          return std::find(miss.nodes.begin(), miss.nodes.end(), n) != miss.nodes.end();
-        });
-    return text + fmt::format(", but {} (in {}) changed {} first{}\n", change.by, change.pass,
-                              ShownName(*node),
-                              change.made.empty() ? ""
-                                                  : fmt::format(", into {}: match that instead",
-                                                                ShownMessage(change.made.back())));
-  }
-  return text + ", but no pass applied it there\n";
+  const ProgramChange* const change = view.FirstChange(miss.nodes);
+  if (change == nullptr) return text + ", but no pass applied it there\n";
+  return text + fmt::format(", but {} (in {}) changed {} first{}\n", change->by, change->pass,
+                            ShownName(FirstOf(change->nodes, miss)),
+                            change->made.empty() ? ""
+                                                 : fmt::format(", into {}: match that instead",
+                                                               ShownMessage(change->made.back())));
 }
 
 // Of a place in the program as it is written: what has become of it. Empty if nothing changed it.
-std::string ChangedText(const RuleLog& log, const RuleMiss& miss) {
-  for (const ProgramChange& change : log.changes) {
-    const auto node =
-        std::find_if(change.nodes.begin(), change.nodes.end(), [&](const std::string& n) {
-          return std::find(miss.nodes.begin(), miss.nodes.end(), n) != miss.nodes.end();
-        });
-    if (node == change.nodes.end()) continue;
-    return fmt::format(
-        "note: {} (in {}) has changed {}{}\n", change.by, change.pass, ShownName(*node),
-        change.made.empty() ? "" : fmt::format(", into {}", ShownMessage(change.made.back())));
-  }
-  return "";
+std::string ChangedText(const LogView& view, const RuleMiss& miss) {
+  const ProgramChange* const change = view.FirstChange(miss.nodes);
+  if (change == nullptr) return "";
+  return fmt::format(
+      "note: {} (in {}) has changed {}{}\n", change->by, change->pass,
+      ShownName(FirstOf(change->nodes, miss)),
+      change->made.empty() ? "" : fmt::format(", into {}", ShownMessage(change->made.back())));
 }
 
 // Of a given rule that met nothing: the op where it begins may have been made and changed again by
 // rules of one family, between which it is not applied. Empty if that did not happen.
-std::string PassedByText(const RuleLog& log, const std::string& rule) {
+std::string PassedByText(const RuleLog& log, const LogView& view, const std::string& rule) {
   const auto root = log.roots.find(rule);
   if (root == log.roots.end()) return "";
   std::string text;
@@ -148,12 +68,8 @@ std::string PassedByText(const RuleLog& log, const std::string& rule) {
       return op.starts_with(root->second + " at ");
     });
     if (made == maker.made.end()) continue;
-    const auto taker =
-        std::find_if(log.changes.begin() + static_cast<ptrdiff_t>(i) + 1, log.changes.end(),
-                     [&](const ProgramChange& change) {
-                       return !change.made.empty() && HaveCommon(change.nodes, maker.nodes);
-                     });
-    if (taker == log.changes.end() || ++places > 1) continue;
+    const ProgramChange* const taker = view.FirstChange(maker.nodes, i + 1, true);
+    if (taker == nullptr || ++places > 1) continue;
     text = fmt::format(
         "{}: {} was made by {} and taken by {} (in {}) before the rule saw it, into {}: match that "
         "instead, or see --disable-rules",
@@ -164,59 +80,87 @@ std::string PassedByText(const RuleLog& log, const std::string& rule) {
   return places == 0 ? "" : text + "\n";
 }
 
+// The misses of each rule, by their nodes and by what stops them.
+class MissesByPlace {
+ public:
+  void Add(size_t number, const RuleMiss& miss) {
+    OfRule& of = rules_[miss.rule];
+    of.places.Add(number, miss.nodes);
+    of.stops.Add(number, {StopsText(miss)});
+  }
+  // Numbers of the misses of the same rule at the same place, or with the same stops.
+  std::vector<size_t> Same(const RuleMiss& miss, const std::vector<RuleMiss>& all) const {
+    std::vector<size_t> same;
+    const auto of = rules_.find(miss.rule);
+    if (of == rules_.end()) return same;
+    std::map<size_t, size_t> sharing = of->second.stops.Sharing({StopsText(miss)});
+    for (const auto& [number, common] : of->second.places.Sharing(miss.nodes)) {
+      if (common * 2 >= std::min(miss.nodes.size(), all[number].nodes.size()))
+        sharing.emplace(number, common);
+    }
+    for (const auto& [number, common] : sharing) same.push_back(number);
+    return same;
+  }
+
+ private:
+  static std::string StopsText(const RuleMiss& miss) {
+    std::string text;
+    for (const RuleMiss::Stop& stop : miss.stops) text += stop.node + '\0' + stop.reason + '\0';
+    return text;
+  }
+  struct OfRule {
+    Places<std::string> places, stops;
+  };
+  std::map<std::string, OfRule, std::less<>> rules_;
+};
+
 // Adds what the given rules meet in the program as it is written. A miss there is preferred to one
 // in the normal form of the same place, unless that is nearer. `text` receives lines about matches.
-void AddWritten(const RuleLog& log, std::vector<RuleMiss>& misses, std::string& text) {
+void AddWritten(const RuleLog& log, const LogView& view, std::vector<RuleMiss>& misses,
+                std::string& text) {
+  if (log.written.empty()) return;
+  MissesByPlace places;
+  for (size_t i = 0; i < misses.size(); ++i) places.Add(i, misses[i]);
+  std::vector<bool> gone(misses.size(), false);
+  const auto same_as = [&](const RuleMiss& miss) {
+    std::vector<size_t> same = places.Same(miss, misses);
+    std::erase_if(same, [&](size_t number) { return gone[number]; });
+    return same;
+  };
+  std::set<std::string_view> answered, matching;  // rules that fired, that fit somewhere
+  for (const RuleHit& hit : log.hits) answered.insert(hit.rule);
   size_t lines = 0, more = 0;
   for (const RuleMiss& miss : log.written) {
-    const auto same = [&](const RuleMiss& other) {
-      return other.rule == miss.rule && (SamePlace(other, miss) || other.stops == miss.stops);
-    };
+    const std::vector<size_t> same = same_as(miss);
     if (miss.matches) {
-      misses.erase(std::remove_if(misses.begin(), misses.end(), same), misses.end());
-      const std::string line = WrittenText(log, miss);
+      matching.insert(miss.rule);
+      for (const size_t number : same) gone[number] = true;
+      const std::string line = WrittenText(log, view, miss);
       if (line.empty() || text.find(line) != std::string::npos) continue;
       ++lines <= kHits ? void(text += line) : void(++more);
       continue;
     }
     // Where nothing fits says little beside a place where all does.
-    const bool answered = std::any_of(log.hits.begin(), log.hits.end(),
-                                      [&](const RuleHit& hit) { return hit.rule == miss.rule; });
-    if (answered && miss.matched_ops == 0) continue;
-    const bool fired = std::any_of(log.hits.begin(), log.hits.end(), [&](const RuleHit& hit) {
-      return hit.rule == miss.rule && HaveCommon(hit.nodes, miss.nodes);
+    if (miss.matched_ops == 0 && answered.contains(miss.rule)) continue;
+    const bool nearer = std::any_of(same.begin(), same.end(), [&](size_t number) {
+      const RuleMiss& other = misses[number];
+      return IsNearer(other, miss) || other.stops == miss.stops || (other.near && !miss.near);
     });
-    const bool nearer = std::any_of(misses.begin(), misses.end(), [&](const RuleMiss& other) {
-      return same(other) &&
-             (Better(other, miss) || other.stops == miss.stops || (other.near && !miss.near));
-    });
-    if (fired || nearer) continue;
-    misses.erase(std::remove_if(misses.begin(), misses.end(), same), misses.end());
+    if (nearer || view.Fired(miss.rule, miss.nodes)) continue;
+    for (const size_t number : same) gone[number] = true;
+    places.Add(misses.size(), miss);
     misses.push_back(miss);
     misses.back().written = true;
+    gone.push_back(false);
   }
   if (more > 0) text += fmt::format("  and at {}\n", Count(more, "more place"));
-  std::erase_if(misses, [&](const RuleMiss& miss) {
-    return miss.matched_ops == 0 &&
-           std::any_of(log.written.begin(), log.written.end(), [&](const RuleMiss& other) {
-             return other.matches && other.rule == miss.rule;
-           });
-  });
-  std::stable_sort(misses.begin(), misses.end(), Better);
-}
-
-template <typename List, typename F>
-std::string JsonList(const List& list, const F& text) {
-  std::string out = "[";
-  for (const auto& item : list) out += (out.size() > 1 ? ", " : "") + text(item);
-  return out + "]";
-}
-
-std::string JsonStops(const std::vector<RuleMiss::Stop>& stops) {
-  return JsonList(stops, [](const RuleMiss::Stop& stop) {
-    return fmt::format(R"({{"node": {}, "reason": {}}})", JsonQuoted(stop.node),
-                       JsonQuoted(stop.reason));
-  });
+  std::vector<RuleMiss> left;
+  for (size_t i = 0; i < misses.size(); ++i) {
+    const bool says_little = misses[i].matched_ops == 0 && matching.contains(misses[i].rule);
+    if (!gone[i] && !says_little) left.push_back(std::move(misses[i]));
+  }
+  misses = std::move(left);
+  std::stable_sort(misses.begin(), misses.end(), IsNearer);
 }
 
 }  // namespace
@@ -226,12 +170,13 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   auto is_asked = [&](std::string_view rule) {
     return log.wanted(rule) && log.below.count(rule) == 0;
   };
+  const LogView view(log);
   const auto asked = std::count_if(log.tried.begin(), log.tried.end(), is_asked);
   if (asked == 0) return text;
   size_t fired = 0;
   for (const std::string& rule : log.tried) {
     if (!is_asked(rule)) continue;
-    const std::vector<const RuleHit*> hits = HitsOf(log, rule);
+    const std::vector<const RuleHit*>& hits = view.HitsOf(rule);
     if (hits.empty()) continue;
     ++fired;
     text += fmt::format("{}: fired {}\n", rule, Count(hits.size(), "time"));
@@ -241,8 +186,13 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
       text += fmt::format("  and at {}\n", Count(hits.size() - kHits, "more place"));
   }
   std::string written;
-  std::vector<RuleMiss> misses = MissesOf(log, log.wanted, true), shown;
-  AddWritten(log, misses, written);
+  std::vector<RuleMiss> misses, shown;
+  for (const std::string& rule : log.tried) {
+    if (!log.wanted(rule)) continue;
+    for (const RuleMiss* miss : view.MissesOf(rule, true)) misses.push_back(*miss);
+  }
+  std::stable_sort(misses.begin(), misses.end(), IsNearer);
+  AddWritten(log, view, misses, written);
   // Far ones only when there is nothing better to say.
   const bool any_near = fired > 0 || std::any_of(misses.begin(), misses.end(),
                                                  [](const RuleMiss& m) { return m.near; });
@@ -287,14 +237,14 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
   std::string passed;
   for (const std::string& rule : log.tried) {
     if (shown.empty() && written.empty() && fired == 0 && is_asked(rule))
-      passed += PassedByText(log, rule);
+      passed += PassedByText(log, view, rule);
   }
   text += passed;
   if (shown.empty() && written.empty() && passed.empty() && (log.nodes.empty() || fired == 0)) {
     text += nearest && fired == 0
                 ? fmt::format("{}: no place nearly matches; the nearest is {}: {}\n{}",
                               nearest->rule, PlaceText(*nearest), MissText(*nearest),
-                              nearest->written ? ChangedText(log, *nearest) : "")
+                              nearest->written ? ChangedText(view, *nearest) : "")
             : log.nodes.empty()
                 ? fmt::format("{}: no {}place nearly matches\n", title, fired > 0 ? "other " : "")
                 : fmt::format("{}: no op that is left there occurs in {}\n", title,
@@ -320,58 +270,6 @@ std::string ExplainText(const RuleLog& log, std::string_view title) {
         hit.made.empty() ? "" : fmt::format(", into {}", ShownMessage(hit.made.back())));
   }
   return text;
-}
-
-std::vector<RuleMiss> NearMisses(const RuleLog& log, std::string_view rule) {
-  return MissesOf(log, [&](std::string_view name) { return name == rule; });
-}
-
-std::string FusionReportText(const RuleLog& log) {
-  std::string text;
-  std::vector<std::string> idle;
-  for (const std::string& rule : log.tried) {
-    const std::vector<const RuleHit*> hits = HitsOf(log, rule);
-    const std::vector<RuleMiss> misses = NearMisses(log, rule);
-    if (hits.empty() && misses.empty()) {
-      idle.push_back(rule);
-      continue;
-    }
-    text += fmt::format(
-        "{}: fired {}, {}\n", rule, Count(hits.size(), "time"),
-        misses.size() == 1 ? "1 near miss" : fmt::format("{} near misses", misses.size()));
-    for (const RuleHit* hit : hits) text += fmt::format("  at {}\n", NodesText(hit->nodes));
-    for (size_t i = 0; i < misses.size() && i < kMissesInReport; ++i) {
-      text += fmt::format("  nearly at {}: {}\n", PlaceText(misses[i]), MissText(misses[i]));
-    }
-    if (misses.size() > kMissesInReport)
-      text += fmt::format("  and {} more\n", misses.size() - kMissesInReport);
-  }
-  if (!idle.empty()) text += fmt::format("no match and no near miss: {}\n", fmt::join(idle, ", "));
-  return text;
-}
-
-std::string FusionReportJson(const RuleLog& log) {
-  std::string text = "{\"rules\": [";
-  for (size_t i = 0; i < log.tried.size(); ++i) {
-    const std::string& rule = log.tried[i];
-    const std::vector<const RuleHit*> hits = HitsOf(log, rule);
-    const auto place = log.places.find(rule);
-    text += fmt::format(
-        "{}\n  {{\"rule\": {}, \"place\": {}, \"fired\": {}, \"hits\": ", i == 0 ? "" : ",",
-        JsonQuoted(rule), JsonQuoted(place == log.places.end() ? "" : place->second), hits.size());
-    text += JsonList(hits, [](const RuleHit* hit) {
-      return fmt::format(R"({{"nodes": {}, "made": {}}})", JsonList(hit->nodes, JsonQuoted),
-                         JsonList(hit->made, JsonQuoted));
-    });
-    text += ", \"near_misses\": ";
-    text += JsonList(NearMisses(log, rule), [](const RuleMiss& miss) {
-      return fmt::format(R"({{"matched": {}, "wanted": {}, "nodes": {}, "stops": {}, "or": {}}})",
-                         miss.matched_ops, miss.wanted_ops, JsonList(miss.nodes, JsonQuoted),
-                         JsonStops(miss.stops), JsonStops(miss.alternatives));
-    });
-    text += "}";
-  }
-  return text + "\n]}\n";
 }
 
 }  // namespace tenon

@@ -2,6 +2,8 @@
 #ifndef TENON_PASS_RULE_LOG_H_
 #define TENON_PASS_RULE_LOG_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -9,6 +11,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "pass/reports/hit_index.h"
 
 namespace tenon {
 
@@ -77,12 +81,13 @@ struct RuleLog {
   std::vector<ProgramChange> changes;  // of the run, in order; recorded for `given` rules only
   std::set<std::string, std::less<>> disabled;  // rules that this run does not apply
   std::map<std::string, std::string>
-      places;  // of definitions, by rule: "patterns/layers/norm.cc:12"
+      places;      // of definitions, by rule: "patterns/layers/norm.cc:12"
+  HitIndex index;  // of `hits`; whoever reads it updates it first
+  // What recording took: steps of matching and places that were compared. Equal runs take equal
+  // numbers.
+  int64_t steps = 0;
 };
 
-// Requires log.wanted. Returns the near misses of a rule, best first, as reports show them: those
-// where much matches, and that no wanted rule has taken since.
-std::vector<RuleMiss> NearMisses(const RuleLog& log, std::string_view rule);
 // Requires log.wanted. Returns lines for people: where the wanted rules fired and where they nearly
 // matched, with one miss per place. `title` is what the user asked for.
 std::string ExplainText(const RuleLog& log, std::string_view title);

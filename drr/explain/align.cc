@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/flat_hash_set.h"
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 
@@ -155,11 +156,9 @@ Alignment Matcher::Aligned(const Edge& start) const {
   std::vector<char> seen(rule_->nodes.size(), 0);
   AddWanted(start, seen, alignment);
   for (const Edge& root : rule_->roots) AddWanted(root, seen, alignment);
-  alignment.ops = matched_;
-  std::vector<Operation*>& ops = alignment.ops;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    ops.erase(std::remove(ops.begin() + static_cast<ptrdiff_t>(i) + 1, ops.end(), ops[i]),
-              ops.end());
+  absl::flat_hash_set<const Operation*> known;
+  for (Operation* op : matched_) {
+    if (known.insert(op).second) alignment.ops.push_back(op);
   }
   alignment.mismatches = mismatches_;
   return alignment;

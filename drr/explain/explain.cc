@@ -1,10 +1,12 @@
 // Where rules nearly match, and what is in the way.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "drr/match/matcher.h"
 #include "drr/rewrite/constant_guard.h"
 #include "drr/rewrite/driver.h"
@@ -13,6 +15,8 @@
 #include "ir/base/check.h"
 #include "ir/core/context/diagnostic.h"
 #include "ir/core/verify/symbol_table.h"
+#include "pass/reports/hit_index.h"
+#include "pass/reports/places.h"
 #include "pass/rule_log.h"
 
 namespace tenon::drr {
@@ -34,10 +38,10 @@ std::string NodeOf(const Operation* op) {
 
 std::vector<std::string> NodesOf(const std::vector<Operation*>& ops) {
   std::vector<std::string> nodes;
+  absl::flat_hash_set<std::string> seen;
   for (const Operation* op : ops) {
     std::string node = NodeOf(op);
-    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
-      nodes.push_back(std::move(node));
+    if (seen.insert(node).second) nodes.push_back(std::move(node));
   }
   return nodes;
 }
@@ -80,16 +84,26 @@ class Explainer {
     if (found_.empty() && far_) found_.push_back(*std::move(far_));
     std::stable_sort(found_.begin(), found_.end(), IsNearer);
     std::vector<Alignment> kept;
+    Places<const Operation*> places;
     for (Alignment& found : found_) {
-      auto same = std::find_if(kept.begin(), kept.end(),
-                               [&](const Alignment& k) { return SamePlace(k, found); });
-      if (same == kept.end()) {
-        if (kept.size() < kMaxMisses) kept.push_back(std::move(found));
-      } else if (found.cost() == same->cost() && same->alternatives.size() < 2 &&
-                 found.mismatches[0].at != same->mismatches[0].at) {
-        same->alternatives.push_back(found.mismatches[0]);
+      const std::vector<const Operation*> ops(found.ops.begin(), found.ops.end());
+      const std::map<size_t, size_t> sharing = places.Sharing(ops);
+      // The same place: half of the smaller one is in the other.
+      const auto same = std::find_if(sharing.begin(), sharing.end(), [&](const auto& other) {
+        return other.second * 2 >= std::min(kept[other.first].ops.size(), ops.size());
+      });
+      if (same == sharing.end()) {
+        if (kept.size() == kMaxMisses) continue;
+        places.Add(kept.size(), ops);
+        kept.push_back(std::move(found));
+        continue;
       }
+      Alignment& nearest = kept[same->first];
+      if (found.cost() == nearest.cost() && nearest.alternatives.size() < 2 &&
+          found.mismatches[0].at != nearest.mismatches[0].at)
+        nearest.alternatives.push_back(found.mismatches[0]);
     }
+    log_.steps += places.steps();
     std::vector<RuleMiss> misses;
     misses.reserve(kept.size());
     for (const Alignment& alignment : kept) misses.push_back(Told(alignment));
@@ -118,12 +132,15 @@ class Explainer {
     std::optional<Alignment> found =
         matcher_.Align(rule_, start, op, tolerance, std::min(budget, std::max(left_, kCheap)));
     left_ -= std::max<int64_t>(matcher_.steps() - kCheap, 0);
+    log_.steps += matcher_.steps();
     cut_ += matcher_.exhausted() ? 1 : 0;
     return found;
   }
 
   void TryRoot(Operation* op) {
-    if (matcher_.Match(rule_, op)) {
+    const bool matches = matcher_.Match(rule_, op);
+    log_.steps += matcher_.steps();
+    if (matches) {
       const std::string refused = WhyRefused(matcher_, queries_).why;
       Alignment alignment;
       alignment.matched_ops = alignment.wanted_ops =
@@ -239,26 +256,12 @@ class Explainer {
                });
   }
 
-  static bool SamePlace(const Alignment& a, const Alignment& b) {
-    const std::vector<Operation*>&x = a.ops, &y = b.ops;
-    size_t common = 0;
-    for (const Operation* op : x) common += std::find(y.begin(), y.end(), op) != y.end() ? 1 : 0;
-    return common > 0 && common * 2 >= std::min(x.size(), y.size());
-  }
-
   std::string Reason(const Mismatch& mismatch) const {
     std::string reason = mismatch.reason;
     // Who made what is in the way.
-    for (size_t i = log_.hits.size(); i-- > 0;) {
-      for (const std::string& made : log_.hits[i].made) {
-        const size_t at = reason.find(made);
-        if (at == std::string::npos) continue;
-        const size_t end = at + made.size();
-        if (end < reason.size() && reason[end] != ' ' && reason[end] != ',' && reason[end] != ';')
-          continue;
-        return reason.insert(end, fmt::format(" (made by rule {})", log_.hits[i].rule));
-      }
-    }
+    const HitIndex::Mention made = log_.index.LastMade(reason);
+    if (made.hit != HitIndex::kNone)
+      reason.insert(made.end, fmt::format(" (made by rule {})", log_.hits[made.hit].rule));
     return reason;
   }
 
@@ -313,11 +316,10 @@ absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassCo
                         RuleLog& log) {
   const std::vector<Rule>& list = rules.list().rules();
   ConstantGuard guard(context.evaluator);
+  log.index.Update(log.hits);
   for (uint16_t i = 0, end = static_cast<uint16_t>(list.size()); i < end; ++i) {
     const std::string& name = list[i].name();
-    if (std::find(log.tried.begin(), log.tried.end(), name) == log.tried.end())
-      log.tried.push_back(name);
-    log.places[name] = list[i].place();
+    if (log.places.insert_or_assign(name, list[i].place()).second) log.tried.push_back(name);
     if (!log.wanted || !log.wanted(name)) continue;
     std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
     TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules.Get(i));

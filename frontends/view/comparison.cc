@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "ir/core/location.h"
 #include "nlohmann/json.hpp"
+#include "pass/reports/log_view.h"
 
 namespace tenon::view {
 namespace {
@@ -160,13 +161,14 @@ void Compare(const OriginRecorder& origins, Comparison& comparison) {
 void AddMisses(const RuleLog& log, Comparison& comparison) {
   Program& program = Last(comparison);
   const OpsByNode by_node = ByNode(program);
+  const LogView view(log);
   for (const std::string& rule : log.tried) {
-    for (RuleMiss& miss : NearMisses(log, rule)) {
+    for (const RuleMiss* miss : view.MissesOf(rule)) {
       const int index = static_cast<int>(comparison.misses.size());
-      std::vector<std::string> nodes = miss.nodes;
-      for (const RuleMiss::Stop& stop : miss.stops) nodes.push_back(stop.node);
+      std::vector<std::string> nodes = miss->nodes;
+      for (const RuleMiss::Stop& stop : miss->stops) nodes.push_back(stop.node);
       for (const int op : OpsOf(nodes, by_node)) program.ops[Index(op)].misses.push_back(index);
-      comparison.misses.push_back(std::move(miss));
+      comparison.misses.push_back(*miss);
     }
   }
 }

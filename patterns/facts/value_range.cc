@@ -15,6 +15,12 @@ namespace {
 
 constexpr int kMostRangeSteps = 400;
 
+// The innermost one of this thread.
+RangeMemo*& CurrentMemo() {
+  thread_local RangeMemo* memo = nullptr;
+  return memo;
+}
+
 // Every range allows NaN. But 0 times infinity, which is NaN in a program, bounds nothing.
 double BoundTimes(double a, double b) {
   if (a == 0) return std::isinf(b) ? b : 0;
@@ -53,6 +59,9 @@ class Ranges {
     known_.emplace(value.impl(), range);
     return range;
   }
+
+  // Values that were visited.
+  int64_t visited() const { return kMostRangeSteps - budget_; }
 
  private:
   static ValueRange Fitting(Value value, ValueRange range) {
@@ -379,6 +388,20 @@ class Ranges {
 
 }  // namespace
 
-ValueRange ProvenRange(Value value) { return Ranges().Of(value); }
+RangeMemo::RangeMemo() : outer_(CurrentMemo()) { CurrentMemo() = this; }
+RangeMemo::~RangeMemo() { CurrentMemo() = outer_; }
+
+// Only of the value that is asked for: how far the search gets depends on where it begins.
+ValueRange ProvenRange(Value value) {
+  RangeMemo* const memo = CurrentMemo();
+  if (memo == nullptr || !value) return Ranges().Of(value);
+  if (const auto known = memo->known_.find(value.impl()); known != memo->known_.end())
+    return known->second;
+  Ranges ranges;
+  const ValueRange range = ranges.Of(value);
+  memo->steps_ += ranges.visited();
+  memo->known_.emplace(value.impl(), range);
+  return range;
+}
 
 }  // namespace tenon::pattern

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
+#include "absl/container/flat_hash_map.h"
 #include "ir/core/value.h"
 
 namespace tenon::pattern {
@@ -27,6 +29,25 @@ struct ValueRange {
 // exceeds the element type has an infinite end. Visits at most 400 values; unvisited ones have no
 // bounds.
 ValueRange ProvenRange(Value value);
+
+// While one lives, ProvenRange finds the range of a value once on this thread. Programs must not
+// change meanwhile. For searches that ask of the same values again and again.
+class RangeMemo {
+ public:
+  RangeMemo();
+  ~RangeMemo();
+  RangeMemo(const RangeMemo&) = delete;
+  RangeMemo& operator=(const RangeMemo&) = delete;
+
+  // Values that ProvenRange visited.
+  int64_t steps() const { return steps_; }
+
+ private:
+  friend ValueRange ProvenRange(Value value);
+  absl::flat_hash_map<const ValueImpl*, ValueRange> known_;
+  int64_t steps_ = 0;
+  RangeMemo* const outer_;
+};
 
 // True if every element is >= 0 or NaN. -0 may be among them.
 inline bool IsNeverNegative(Value value) { return ProvenRange(value).low >= 0; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,15 +12,24 @@
 #include "ir/base/check.h"
 #include "ir/core/context/diagnostic.h"
 #include "ir/core/verify/symbol_table.h"
+#include "pass/reports/places.h"
 #include "pass/rule_log.h"
+#include "patterns/facts/value_range.h"
 
 namespace tenon {
 namespace {
 
-size_t Common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return static_cast<size_t>(std::count_if(a.begin(), a.end(), [&](const std::string& node) {
-    return std::find(b.begin(), b.end(), node) != b.end();
-  }));
+// Of the hits at one node, the ones that are looked through. A fused op keeps its first node, so
+// that many hits may be at one.
+constexpr size_t kMostHitsAtNode = 64;
+
+// The near misses of `now`, by their nodes.
+Places<std::string> PlacesOf(const std::vector<RuleMiss>& now) {
+  Places<std::string> places;
+  for (size_t i = 0; i < now.size(); ++i) {
+    if (now[i].near) places.Add(i, now[i].nodes);
+  }
+  return places;
 }
 
 // Near misses that were there `before`, and are not any more because another rule of the same
@@ -27,25 +37,34 @@ size_t Common(const std::vector<std::string>& a, const std::vector<std::string>&
 void AddTaken(const RuleLog& before, size_t first, RuleLog& log) {
   for (const auto& [key, misses] : before.misses) {
     std::vector<RuleMiss>& now = log.misses[key];
+    Places<std::string> places = PlacesOf(now);
     for (RuleMiss miss : misses) {
       if (!miss.near || miss.nodes.empty()) continue;
-      const RuleHit* taker = nullptr;
-      bool settled = std::any_of(now.begin(), now.end(), [&](const RuleMiss& other) {
-        return other.near && Common(miss.nodes, other.nodes) * 2 >= miss.nodes.size();
+      const std::map<size_t, size_t> sharing = places.Sharing(miss.nodes);
+      bool settled = std::any_of(sharing.begin(), sharing.end(), [&](const auto& other) {
+        return other.second * 2 >= miss.nodes.size();
       });
-      for (size_t h = first; h < log.hits.size(); ++h) {
-        const size_t common = Common(miss.nodes, log.hits[h].nodes);
-        if (log.hits[h].rule == key.second) {
-          settled |= common > 0;
+      std::map<size_t, size_t> hits;  // that matched nodes of the miss, and how many
+      for (const std::string& node : miss.nodes) {
+        const std::span<const size_t> all = log.index.At(node, first);
+        for (const size_t hit : all.first(std::min(all.size(), kMostHitsAtNode))) ++hits[hit];
+      }
+      log.steps += static_cast<int64_t>(hits.size());
+      const RuleHit* taker = nullptr;
+      for (const auto& [hit, common] : hits) {
+        if (log.hits[hit].rule == key.second) {
+          settled = true;
         } else if (common >= 2 && taker == nullptr) {
-          taker = &log.hits[h];
+          taker = &log.hits[hit];
         }
       }
       if (settled || taker == nullptr) continue;
       miss.taken_by = taker->rule;
       miss.hits_before = first;
+      places.Add(now.size(), miss.nodes);
       now.push_back(std::move(miss));
     }
+    log.steps += places.steps();
   }
 }
 
@@ -70,23 +89,30 @@ void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
   });
   for (const auto& [key, misses] : earlier) {
     std::vector<RuleMiss>& now = log.misses[key];
+    Places<std::string> places = PlacesOf(now);
+    // Adds a miss, and finds it beside those that follow.
+    const auto add = [&](const RuleMiss& miss) -> RuleMiss& {
+      places.Add(now.size(), miss.nodes);
+      return now.emplace_back(miss);
+    };
     for (const RuleMiss& miss : misses) {
       if (!miss.near || miss.nodes.empty()) continue;
       const bool gone = there.count(miss.nodes[0]) == 0 || there.count(miss.stops[0].node) == 0;
       if (gone && !log.given.contains(miss.rule)) continue;
-      bool settled = std::any_of(now.begin(), now.end(), [&](const RuleMiss& other) {
-        return other.near && Common(miss.nodes, other.nodes) > 0;
-      });
+      bool settled = !places.Sharing(miss.nodes).empty();
       // What was wrong is a part of something else now. Of a rule of the user, this is the answer.
-      for (size_t h = miss.hits_before; h < log.hits.size() && !settled; ++h) {
-        const std::vector<std::string>& nodes = log.hits[h].nodes;
-        settled = std::find(nodes.begin(), nodes.end(), miss.stops[0].node) != nodes.end();
-        if (!settled || log.hits[h].rule == miss.rule || !log.given.contains(miss.rule)) continue;
-        now.push_back(miss);
-        if (miss.taken_by.empty()) now.back().taken_by = log.hits[h].rule;
+      const std::span<const size_t> hits = log.index.At(miss.stops[0].node, miss.hits_before);
+      if (!settled && !hits.empty()) {
+        settled = true;
+        const RuleHit& taker = log.hits[hits[0]];
+        if (taker.rule != miss.rule && log.given.contains(miss.rule)) {
+          RuleMiss& added = add(miss);
+          if (added.taken_by.empty()) added.taken_by = taker.rule;
+        }
       }
-      if (!settled) now.push_back(miss);
+      if (!settled) add(miss);
     }
+    log.steps += places.steps();
   }
 }
 
@@ -133,6 +159,14 @@ class Counts {
   std::map<std::string, int64_t, std::less<>> counts_;
 };
 
+absl::Status RecordMisses(const drr::CompiledRules& rules, Operation* op,
+                          const PassContext& context, RuleLog& log) {
+  const pattern::RangeMemo ranges;
+  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context, log));
+  log.steps += ranges.steps();
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operation* op,
@@ -144,12 +178,14 @@ absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operatio
   RuleLog before;
   before.wanted = context.rule_log->wanted;
   before.nodes = context.rule_log->nodes;
-  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context, before));
+  TENON_RETURN_IF_ERROR(RecordMisses(rules, op, context, before));
   before.hits.clear();
   const size_t hits = context.rule_log->hits.size();
   const RuleLog::Misses earlier = MissesIn(SymbolName(*op), *context.rule_log);
   TENON_ASSIGN_OR_RETURN(const drr::DriverResult applied, drr::ApplyRules(rules, op, context));
-  TENON_RETURN_IF_ERROR(drr::FindMisses(rules, op, context, *context.rule_log));
+  TENON_RETURN_IF_ERROR(RecordMisses(rules, op, context, *context.rule_log));
+  context.rule_log->steps += before.steps;
+  context.rule_log->index.Update(context.rule_log->hits);
   AddTaken(before, hits, *context.rule_log);
   AddEarlier(earlier, op, *context.rule_log);
   return PassResult{applied.changed};
@@ -187,10 +223,10 @@ absl::StatusOr<PassResult> ApplyFamilies(const std::vector<const pattern::Family
 
 absl::Status FindAllMisses(const GivenRules* given, Operation* op, PassContext& context) {
   if (given != nullptr)
-    TENON_RETURN_IF_ERROR(drr::FindMisses(given->all, op, context, *context.rule_log));
+    TENON_RETURN_IF_ERROR(RecordMisses(given->all, op, context, *context.rule_log));
   for (const pattern::Family& family : pattern::Families()) {
-    TENON_RETURN_IF_ERROR(drr::FindMisses(RuleCacheOf(context).Find(family, op->context()), op,
-                                          context, *context.rule_log));
+    TENON_RETURN_IF_ERROR(RecordMisses(RuleCacheOf(context).Find(family, op->context()), op,
+                                       context, *context.rule_log));
   }
   return absl::OkStatus();
 }

@@ -183,6 +183,7 @@ absl::Status ExplainWritten(Operation* module, PassContext& context, const HostR
     }
     found.misses.clear();
   }
+  log.steps += found.steps;
   return absl::OkStatus();
 }
 
@@ -237,6 +238,7 @@ void ChangeRecorder::StepEnds() {
     return;
   }
   for (const Operation* made : created_) change.made.push_back(drr::DescribeOp(made));
+  created_.clear();
 }
 
 absl::Status ExplainUntried(Operation* module, PassContext& context, const HostRules& host) {
