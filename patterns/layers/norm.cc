@@ -210,31 +210,35 @@ Rule SecondAffine(const char* name, Second kind, const char* file = __builtin_FI
 
 // ---- mixed precision ---------------------------------------------------------------------------
 
-// f16 -> f32 -> norm -> f16: every kernel sums in f32 or wider anyway.
-Rule NormInCasts(const char* name, bool layer, bool with_scale, bool with_bias,
-                 const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+enum class Norm { kRms, kLayer, kGroup };
+
+// f16 -> f32 -> norm -> f16, and the same of bf16: every kernel sums in f32 or wider anyway.
+Rule NormInCasts(const std::string& name, DType narrow_type, Norm kind, bool with_scale,
+                 bool with_bias, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   Val x("x"), w("w"), b("b");
-  Attr<int64_t> axis("axis");
+  Attr<int64_t> axis("axis"), groups("groups");
   Attr<float> epsilon("epsilon");
   Val wide = ten::Cast(x, {.to = DType::kF32});
-  auto narrow = [](const Val& v) { return ten::Cast(v, {.to = DType::kF16}); };
+  auto narrow = [&](const Val& v) { return ten::Cast(v, {.to = narrow_type}); };
   auto norm = [&](const Val& y, const OptVal& scale, const OptVal& bias) {
-    return layer ? LayerNorm(y, scale, bias, {.axis = axis, .epsilon = epsilon})
-                 : RmsNorm(y, scale, {.axis = axis, .epsilon = epsilon});
+    return kind == Norm::kGroup
+               ? nn::GroupNorm(y, scale, bias, {.groups = groups, .epsilon = epsilon})
+           : kind == Norm::kLayer ? LayerNorm(y, scale, bias, {.axis = axis, .epsilon = epsilon})
+                                  : RmsNorm(y, scale, {.axis = axis, .epsilon = epsilon});
   };
   Val inner = norm(wide, with_scale ? OptVal(w) : OptVal(), with_bias ? OptVal(b) : OptVal());
   Val made =
       norm(x, with_scale ? OptVal(narrow(w)) : OptVal(), with_bias ? OptVal(narrow(b)) : OptVal());
-  Condition where = DTypeIs(x, DType::kF16);
+  Condition where = DTypeIs(x, narrow_type);
   if (with_scale) where = where && DTypeIs(w, DType::kF32) && FollowsFromConstants(w);
   if (with_bias) where = where && DTypeIs(b, DType::kF32) && FollowsFromConstants(b);
   return Rule(name, file, line)
-      .Summary("a norm of f16 computed in f32 is a norm of f16")
+      .Summary("a norm of 16 bits computed in f32 is a norm of 16 bits")
       .Match(narrow(inner))
       .Where(where)
       .Keep(wide)
       .Replace(made)
-      .Lowers(OpsBefore({"nn.layer_norm", "nn.rms_norm"}, {"ten.cast"}));
+      .Lowers(OpsBefore({inner.ref().node->op}, {"ten.cast"}));
 }
 
 }  // namespace
@@ -257,12 +261,19 @@ RuleSet NormRules() {
                    SecondAffine("layer-norm-second-affine", Second::kLayerScaleAndBias),
                    SecondAffine("layer-norm-second-bias", Second::kLayerBias)};
   for (Rule& rule : ChannelNormRules()) rules.push_back(std::move(rule));
-  for (Rule& rule : RuleSet{NormInCasts("rms-norm-in-casts", false, false, false),
-                            NormInCasts("rms-norm-in-casts-scale", false, true, false),
-                            NormInCasts("layer-norm-in-casts", true, false, false),
-                            NormInCasts("layer-norm-in-casts-scale", true, true, false),
-                            NormInCasts("layer-norm-in-casts-bias", true, true, true)}) {
-    rules.push_back(std::move(rule));
+  for (const auto& [type, suffix] :
+       {std::pair(DType::kF16, ""), std::pair(DType::kBF16, "-of-bf16")}) {
+    const auto add = [&](const char* name, Norm kind, bool with_scale, bool with_bias) {
+      rules.push_back(NormInCasts(name + std::string(suffix), type, kind, with_scale, with_bias));
+    };
+    add("rms-norm-in-casts", Norm::kRms, false, false);
+    add("rms-norm-in-casts-scale", Norm::kRms, true, false);
+    add("layer-norm-in-casts", Norm::kLayer, false, false);
+    add("layer-norm-in-casts-scale", Norm::kLayer, true, false);
+    add("layer-norm-in-casts-bias", Norm::kLayer, true, true);
+    add("group-norm-in-casts", Norm::kGroup, false, false);
+    add("group-norm-in-casts-scale", Norm::kGroup, true, false);
+    add("group-norm-in-casts-bias", Norm::kGroup, true, true);
   }
   return rules;
 }

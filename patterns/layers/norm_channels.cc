@@ -103,6 +103,31 @@ Rule GroupNormFromLayerNorm() {
       .Replace(GroupNorm(x, {}, {}, {.groups = GroupsOf(split), .epsilon = epsilon}));
 }
 
+// The scale or bias of each group, such as that of GroupNormalization before opset 21, becomes one
+// of each channel behind the reshape that joins the groups.
+Rule ScaleOfGroups(const char* name, bool bias, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
+  Val x("x"), w("_w"), k("k");
+  Val split = Reshape(x, {.shape = kAny});
+  Val norm = LayerNorm(split, {}, {}, {.axis = 2, .epsilon = kAny});
+  Val inner = bias ? Mul(norm, w) : norm;
+  Val root = Reshape(bias ? Add(inner, k) : Mul(inner, k), {.shape = kAny});
+  const Term groups = ExtentOf(split, 1), channels = ExtentOf(x, 1);
+  Val columns = Reshape(k, {.shape = ListOf({groups, 1})});
+  Val each = Reshape(Expand(columns, {.shape = ListOf({groups, channels / groups})}),
+                     {.shape = ListOf({channels, Spread(Ones(RankOf(x) - 2))})});
+  Val joined = Reshape(inner, {.shape = ShapeOf(x)});
+  return Rule(name, file, line)
+      .Summary(bias ? "a bias of each group becomes one of each channel"
+                    : "a scale of each group becomes one of each channel")
+      .Match(root)
+      .Where(SplitsChannels(x, split, root) && IsFixed(channels) && channels > 0 &&
+             If("there is an element for each group", IsPerChannel(k, split)))
+      .Replace(bias ? Add(joined, each) : Mul(joined, each))
+      .Lowers(OpsBefore({bias ? "ten.add" : "ten.mul"}, {"ten.reshape"}))
+      .Benefit(1);
+}
+
 // w has one element for each channel of x, whose number is known.
 Condition HasChannelShape(const char* words, const Val& w, const Val& x) {
   return If(words, And(IsPerChannel(w, x), IsFixed(ExtentOf(x, 1))));
@@ -158,6 +183,8 @@ RuleSet ChannelNormRules() {
           MovedNorm("moved-layer-norm-scale", Moved::kLayerScale),
           MovedNorm("moved-layer-norm-bias", Moved::kLayerBias),
           GroupNormFromLayerNorm(),
+          ScaleOfGroups("scale-of-groups", false),
+          ScaleOfGroups("bias-of-groups", true),
           GroupNormScale(),
           GroupNormBias(),
           InstanceNorm()};

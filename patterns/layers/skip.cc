@@ -145,6 +145,32 @@ Rule GroupNormActivation() {
       .RequireKernel();
 }
 
+// 16 bits that are widened, normalized, activated and rounded again: the kernel computes in f32 and
+// rounds once.
+Rule GroupNormActivationInCasts(const char* name, DType narrow_type,
+                                const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  Val x("x"), w("w"), b("b");
+  Attr<int64_t> groups("groups");
+  Attr<float> epsilon("epsilon"), alpha("alpha"), beta("beta");
+  Attr<std::string> activation("activation");
+  const auto narrow = [&](const Val& v) { return Cast(v, {.to = narrow_type}); };
+  Val norm =
+      nn::GroupNorm(Cast(x, {.to = DType::kF32}), w, b, {.groups = groups, .epsilon = epsilon});
+  return Rule(name, file, line)
+      .Summary("activation(group_norm(x)) of 16 bits that is computed in f32")
+      .Match(narrow(AnyActivation(norm, activation, alpha, beta)))
+      .Where(DTypeIs(x, narrow_type) && DTypeIs(w, DType::kF32) && FollowsFromConstants(w) &&
+             DTypeIs(b, DType::kF32) && FollowsFromConstants(b))
+      .Replace(fused::GroupNorm(x, {}, narrow(w), narrow(b),
+                                {.groups = groups,
+                                 .epsilon = epsilon,
+                                 .activation = activation,
+                                 .alpha = alpha,
+                                 .beta = beta}))
+      .RequireKernel()
+      .Benefit(1);
+}
+
 Rule SkipGroupNormActivation() {
   Val x("x"), skip("skip"), w("w"), b("b");
   Attr<int64_t> groups("groups");
@@ -211,6 +237,8 @@ RuleSet SkipRules() {
           OffsetIntoLinear("skip-rms-norm-offset-into-linear-bias-second", false, false, true),
           SkipGroupNorm(),
           GroupNormActivation(),
+          GroupNormActivationInCasts("group-norm-activation-in-casts", DType::kF16),
+          GroupNormActivationInCasts("group-norm-activation-in-casts-of-bf16", DType::kBF16),
           SkipGroupNormActivation(),
           BatchNormAlone()};
 }
