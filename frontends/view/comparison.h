@@ -59,12 +59,13 @@ absl::StatusOr<Times> ReadTimes(std::string_view json);
 
 // What a picture shows.
 struct Comparison {
-  std::string input;                // the name of the model
-  std::string pipeline;             // the passes, as text; empty without passes
-  Program before;                   // as it was read
-  std::optional<Program> after;     // after the passes; nothing without passes
-  std::vector<RuleMiss> misses;     // near misses, by rule
-  double shown_ms = 0, all_ms = 0;  // times of the profile: on shown operations, and all of them
+  std::string input;             // the name of the model
+  std::string pipeline;          // the passes, as text; empty without passes
+  Program before;                // as it was read
+  std::optional<Program> after;  // after the passes; nothing without passes
+  std::vector<RuleMiss> misses;  // near misses, by rule
+  double shown_ms = 0;           // of a profile: the times that shown operations have
+  double all_ms = 0;             // the sum of all its times
 };
 
 // Says of each operation of both programs what became of it, and which rule made it.

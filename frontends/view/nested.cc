@@ -44,6 +44,7 @@ class PictureBuilder {
       for (const Input& input : p_.ops[i].inputs) {
         if (input.value >= 0) Connect(input.value, static_cast<int>(i), drawn++);
       }
+      drawn_inputs_.push_back(drawn);
     }
     // A group after those inside it.
     for (size_t g = p_.groups.size(); g-- > 0;) Arrange(picture_.interiors[g]);
@@ -194,9 +195,7 @@ class PictureBuilder {
       if (input < 0) {
         return PortOffset(p_.values[At(value)].result, static_cast<int>(op.results.size()), width);
       }
-      const auto drawn = std::count_if(op.inputs.begin(), op.inputs.end(),
-                                       [](const Input& i) { return i.value >= 0; });
-      return PortOffset(input, static_cast<int>(drawn), width);
+      return PortOffset(input, drawn_inputs_[At(item.index)], width);
     }
     if (item.kind != Item::Kind::kGroup || !open) return 0;
     const Interior& inside = picture_.interiors[At(item.index)];
@@ -211,7 +210,7 @@ class PictureBuilder {
 
   const Program& p_;
   Picture picture_;
-  std::vector<int> depth_, item_of_group_, item_of_op_;
+  std::vector<int> depth_, item_of_group_, item_of_op_, drawn_inputs_;
   std::map<std::tuple<int, int, Item::Kind>, int> ports_;
   std::set<std::tuple<int, int, int>> to_groups_;
 };

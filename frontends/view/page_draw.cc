@@ -25,6 +25,7 @@ class Side {
     this.open = new Set([0]);
     this.scale = 1; this.x = 0; this.y = 0; this.drawn = 0;
     const count = this.count = program.groups.map(() => 0), ms = this.ms = program.groups.map(() => 0);
+    this.drawnInputs = program.ops.inputs.map(list => list.reduce((n, value, i) => n + (i % 3 === 0 && value >= 0 ? 1 : 0), 0));
     this.mostMs = program.ops.ms.reduce((a, b) => Math.max(a, b), 0);
     program.ops.group.forEach((group, op) => {
       for (let g = group; g >= 0; g = program.groups[g].parent) { ++count[g]; ms[g] += Math.max(0, program.ops.ms[op]); }
@@ -39,6 +40,7 @@ class Side {
         group.start.push(link);
       }
       group.rowOf = rowOf;
+      group.groups = group.items.filter((kind, i) => i % 2 === 0 && kind === GROUP).length;
       group.port = new Map();  // items by the value that enters or leaves
       for (let i = 0; i < group.items.length; i += 2)
         if (group.items[i] >= IN) group.port.set(group.items[i + 1], i / 2);
@@ -74,7 +76,9 @@ class Side {
     const group = this.p.groups[g], kids = new Map();
     for (let i = 0; i < group.items.length; i += 2)
       if (group.items[i] === GROUP && this.open.has(group.items[i + 1])) kids.set(i / 2, this.measure(group.items[i + 1]));
-    const middle = kids.size ? group.open : group.closed, inner = kids.size ? group.open_width : group.closed_width;
+    let middle = kids.size ? group.open : group.closed, inner = kids.size ? group.open_width : group.closed_width;
+    const whole = kids.size === group.groups && [...kids.values()].every(kid => kid.whole);
+    if (kids.size && !whole) [middle, inner] = this.spread(group, kids);
     const top = [], height = [];
     let y = M.head + M.pad;
     group.rows.forEach((row, r) => {
@@ -85,7 +89,54 @@ class Side {
       if (r + 1 < group.rows.length) y += group.ports[r] || group.ports[r + 1] ? M.port_gap : M.gap;
     });
     const w = Math.max(group.width, inner + 2 * M.pad);
-    return {g, group, kids, middle, left: (w - inner) / 2, w, h: y + M.pad, top, height, x: 0, y: 0};
+    return {g, group, kids, whole, middle, left: (w - inner) / 2, w, h: y + M.pad, top, height, x: 0, y: 0};
+  }
+
+  // Positions across where some groups are open and others are closed: each row in turn moves to the mean of its neighbors,
+  // as far as its order and the widths of its boxes let it.
+  spread(group, kids) {
+    const count = group.items.length / 2, half = [], near = group.rowOf.map(() => [[], []]);
+    const offset = (node, value) => {
+      const kid = kids.get(node), port = kid && kid.group.port.get(value);
+      return port === undefined ? 0 : kid.left + kid.middle[port] - kid.w / 2;
+    };
+    for (let node = 0; node < near.length; ++node) {
+      const kind = node < count ? group.items[2 * node] : IN, index = group.items[2 * node + 1], kid = kids.get(node);
+      half.push((kid ? kid.w : kind === OP ? this.p.ops.width[index] : kind === GROUP ? this.p.groups[index].width : node < count ? 8 : 4) / 2);
+    }
+    for (let i = 0; i < group.links.length; i += 4) {
+      const [a, b, value] = group.links.slice(i, i + 3), shift = offset(a, value) - offset(b, value);
+      const weight = a >= count && b >= count ? 8 : a >= count || b >= count ? 2 : 1;
+      near[b][0].push([a, shift, weight]);
+      near[a][1].push([b, -shift, weight]);
+    }
+    const middle = near.map(() => 0);
+    const align = (row, sides) => {
+      const clusters = [], place = [];
+      row.forEach((node, i) => {
+        place.push(i ? place[i - 1] + half[row[i - 1]] + 20 + half[node] : 0);
+        let sum = 0, weight = 0;
+        for (const side of sides) for (const [other, shift, w] of near[node][side]) { sum += w * (middle[other] + shift); weight += w; }
+        if (!weight) { weight = .05; sum = weight * middle[node]; }
+        clusters.push({sum: sum - weight * place[i], weight, nodes: 1});
+        while (clusters.length > 1) {
+          const last = clusters[clusters.length - 1], prior = clusters[clusters.length - 2];
+          if (prior.sum / prior.weight <= last.sum / last.weight) break;
+          clusters.pop();
+          prior.sum += last.sum; prior.weight += last.weight; prior.nodes += last.nodes;
+        }
+      });
+      let i = 0;
+      for (const cluster of clusters)
+        for (const end = i + cluster.nodes; i < end; ++i) middle[row[i]] = cluster.sum / cluster.weight + place[i];
+    };
+    for (let round = 0; round < 6; ++round) {
+      for (let r = round ? 1 : 0; r < group.rows.length; ++r) align(group.rows[r], [0]);
+      for (let r = group.rows.length - 1; r >= 0; --r) align(group.rows[r], round === 5 ? [0, 1] : [1]);
+    }
+    const left = middle.reduce((least, x, node) => Math.min(least, x - half[node]), Infinity);
+    middle.forEach((x, node) => { middle[node] = x - left; });
+    return [middle, middle.reduce((most, x, node) => Math.max(most, x + half[node]), 0)];
   }
 
   settle(m, x, y) {
@@ -115,9 +166,7 @@ class Side {
     }
     if (kind !== OP) return [x, leaves && kind === GROUP ? y + M.op_height : y];
     if (leaves) return [x + portOffset(this.p.values.result[value], ops.results[index].length, ops.width[index]), y + M.op_height];
-    let drawn = 0;
-    for (let i = 0; i < ops.inputs[index].length; i += 3) drawn += ops.inputs[index][i] >= 0 ? 1 : 0;
-    return [x + portOffset(input, drawn, ops.width[index]), y];
+    return [x + portOffset(input, this.drawnInputs[index], ops.width[index]), y];
   }
 
   draw() {
@@ -382,6 +431,9 @@ class Side {
     const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
     this.scale = Math.max(least, Math.min(1, width / (this.root.w + 16), height / (this.root.h + 16)));
     this.x = (this.root.w - width / this.scale) / 2;
+    const start = this.root.group.rows[0];  // where the program begins, if it does not fit
+    if (this.root.w * this.scale > width && start)
+      this.x = this.root.left + start.reduce((sum, node) => sum + this.root.middle[node], 0) / start.length - width / this.scale / 2;
     this.y = Math.min(-4, (this.root.h - height / this.scale) / 2);
     if (this.root.h * this.scale > height) this.y = -4;
     this.draw();

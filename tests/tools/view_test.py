@@ -2,6 +2,7 @@
 
 import json
 import os
+import random as numbers
 import re
 import subprocess
 import sys
@@ -206,23 +207,43 @@ class ViewTest(Test):
     for line in dot.split('\n'):  # quotes are closed, and only escaped ones stand inside
       self.assertRegex(line, r'^([^"]|"([^"\\]|\\.)*")*$')
 
-  def test_boxes_of_svg_do_not_overlap(self):
-    tree = xml.etree.ElementTree.fromstring(self.view('v.svg', BERT, '-O2'))
+  def check_boxes(self, svg, programs):
+    """No box lies over another one or across the border of a group, and all types and lines are in the picture."""
+    tree = xml.etree.ElementTree.fromstring(svg)
     space = '{http://www.w3.org/2000/svg}'
-    programs = [g for g in tree.findall(space + 'g') if 'transform' in g.attrib]
-    self.assertEqual(len(programs), 2)
-    for program in programs:
-      box = lambda r: tuple(float(r.attrib[k]) for k in ('x', 'y', 'width', 'height'))
+    found = [g for g in tree.findall(space + 'g') if 'transform' in g.attrib]
+    self.assertEqual(len(found), programs)
+    box = lambda r: tuple(float(r.attrib[k]) for k in ('x', 'y', 'width', 'height'))
+    apart = lambda a, b: a[0] >= b[0] + b[2] or a[0] + a[2] <= b[0] or a[1] >= b[1] + b[3] or a[1] + a[3] <= b[1]
+    inside = lambda a, b: a[0] >= b[0] and a[0] + a[2] <= b[0] + b[2] and a[1] >= b[1] and a[1] + a[3] <= b[1] + b[3]
+    for program in found:
       boxes = [box(r) for r in program.iter(space + 'rect') if r.attrib['class'] == 'box']
-      self.assertGreater(len(boxes), 10)
-      for i, (x, y, w, h) in enumerate(boxes):
-        for x2, y2, w2, h2 in boxes[:i]:
-          self.assertFalse(x < x2 + w2 and x2 < x + w and y < y2 + h2 and y2 < y + h)
-      for group in (box(r) for r in program.iter(space + 'rect') if r.attrib['class'] == 'group'):
-        for x, y, w, h in boxes:  # in it or outside, never across its border
-          apart = x >= group[0] + group[2] or x + w <= group[0] or y >= group[1] + group[3] or y + h <= group[1]
-          inside = x >= group[0] and x + w <= group[0] + group[2] and y >= group[1] and y + h <= group[1] + group[3]
-          self.assertTrue(apart or inside)
+      groups = [box(r) for r in program.iter(space + 'rect') if r.attrib['class'] == 'group']
+      self.assertTrue(boxes)
+      for i, one in enumerate(boxes):
+        self.assertTrue(all(apart(one, other) for other in boxes[:i]))
+        self.assertTrue(all(apart(one, group) or inside(one, group) for group in groups))
+      for i, one in enumerate(groups):
+        self.assertTrue(all(apart(one, other) or inside(one, other) or inside(other, one) for other in groups[:i]))
+    return sum(len(list(program.iter(space + 'path'))) for program in found)
+
+  def test_boxes_of_svg_do_not_overlap(self):
+    self.check_boxes(self.view('v.svg', BERT, '-O2'), 2)
+
+  def test_boxes_of_random_programs_do_not_overlap(self):
+    random = numbers.Random(1)
+    for _ in range(12):
+      length = random.randint(1, 70)
+      lines, values = [], ['x']
+      for i in range(length):
+        name = '/'.join(f'part.{random.randint(0, 2)}' for _ in range(random.randint(0, 4)))
+        place = random.choice(['', f' loc("{name}/op.{i}")', f' loc(fused["/part.1/a.{i}", "{name}/op.{i}"])'])
+        lines.append(f'  %v{i} = ten.add(%{random.choice(values)}, %{random.choice(values[-3:])}) : '
+                     f'(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>{place}')
+        values.append(f'v{i}')
+      text = PROGRAM.format(body='\n'.join(lines), last=values[-1])
+      paths = self.check_boxes(self.view('v.svg', '-', text=text), 1)
+      self.assertGreaterEqual(paths, length)
 
   def test_dot_has_all_operations_and_edges(self):
     dot = self.view('v.dot', '-', text=chain(5, 2))
@@ -323,6 +344,31 @@ class PageTest(Test):
         if (hit && hit.kind === OP && hit.index === op) ++right; else ++wrong;
       }
       out.push(right > 50, wrong); out.push(side.hit(-1e5, -1e5));''', [True, 0, None])
+
+  def test_boxes_of_a_page_do_not_overlap(self):
+    page = self.view('v.html', BERT, '-O2')
+    self.look(page, """let bad = 0, checked = 0, seed = 1;
+      const random = () => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed / 2147483648; };
+      const check = (s, m) => {
+        for (const row of m.group.rows) {
+          let right = -Infinity;
+          for (const node of row) {
+            if (node >= m.group.items.length / 2) continue;
+            const b = s.box(m, node);
+            ++checked;
+            if (b.x < right + 10 || b.x < m.x - 1 || b.x + b.w > m.x + m.w + 1 || b.y < m.y || b.y + b.h > m.y + m.h) ++bad;
+            right = b.x + b.w;
+          }
+        }
+        for (const kid of m.kids.values()) check(s, kid);
+      };
+      for (let k = 0; k <= 10; ++k) for (const s of sides) {
+        s.open = new Set([0]);
+        s.p.groups.forEach((g, i) => { if (random() < k / 10) s.open.add(i); });
+        s.place();
+        check(s, s.root);
+      }
+      out.push(bad, checked > 300);""", [0, True])
 
   def test_names_are_text(self):
     page = self.view('v.html', '-', '-O2', text=HOSTILE)
