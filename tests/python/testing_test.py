@@ -9,9 +9,11 @@ import os
 import pathlib
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from html.parser import HTMLParser
 
@@ -280,6 +282,33 @@ class PlantedTest(Folder):
         report = self.validate(checks=["import"])
         self.assertEqual([model.status for model in report.models], ["error", "passed"])
         self.assertIn("memory", self.only(report, "import", "erf").reason)
+
+
+    def test_interrupt(self):
+        self.planted("hang")
+        self.add("erf.mlir", ERF)
+        self.add("tenon-models.json", json.dumps({"plugins": [PLUGIN]}))
+        environment = {**os.environ, "TENON_TESTING_TEST": str(self.folder)}
+        running = subprocess.Popen([sys.executable, "-B", "-m", "tenon.testing", self.folder], env=environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while len(self.processes()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.communicate(timeout=60)[1], "")
+        self.assertEqual(running.returncode, 130)
+        self.assertEqual(self.processes(), [])
+
+    def processes(self):
+        """The processes that this test has started."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if f"TENON_TESTING_TEST={self.folder}".encode() in path.read_bytes():
+                    found.append(path.parent.name)
+            except OSError:
+                pass
+        return found
 
 
 class EnginesTest(Folder):
