@@ -22,6 +22,7 @@ import numpy as np
 import small_models
 import tenon
 from tenon import testing
+from tenon.testing.models import find, matching
 from tenon.testing.results import position_of, split_type
 
 sys.path.append(str(small_models.ROOT / "tests" / "tools"))
@@ -488,6 +489,19 @@ class CommandTest(Folder):
         self.add("tenon-models.toml", '[models.linear]\nskip = "not yet"')
         result = self.command()
         self.assertEqual((result.returncode, result.stdout), (0, "skipped linear (not yet)\n1 model: 1 skipped\n"))
+
+
+class ModelsTest(Folder):
+    def test_names(self):
+        for name in ("a/model.mlir", "b.mlir", "b/model.mlir", "c/x.mlir", "c/x.onnx", "c/y.mlir", ".d/z.mlir", "e.txt"):
+            self.add(name, "")
+        (self.folder / "a" / "test_data_set_0").mkdir()
+        (self.folder / "c" / "test_data_set_0").mkdir()
+        found = find(self.folder)
+        self.assertEqual([model.name for model in found], ["a", "b", "b/model", "c/x.mlir", "c/x.onnx", "c/y"])
+        self.assertEqual([model.data for model in found], [self.folder / "a"] + [None] * 5)
+        self.assertEqual([model.name for model in matching(found, ["c/", "!x*"])], ["c/x.mlir", "c/x.onnx", "c/y"])
+        self.assertEqual([model.name for model in matching(found, ["c/?.*", "!onnx"])], ["c/x.mlir"])
 
 
 class ResultsTest(unittest.TestCase):
