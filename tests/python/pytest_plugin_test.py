@@ -70,6 +70,13 @@ class PytestTest(unittest.TestCase):
         self.pytest("--tenon-report=report.html", "models/linear.mlir")
         self.assertIn("linear", (self.folder / "report.html").read_text())
 
+    def test_report_that_cannot_be_written(self):
+        for path in ("models", "nowhere/report.json"):
+            result = subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", MODULE, f"--tenon-report={path}"],
+                                    cwd=self.folder, text=True, capture_output=True)
+            self.assertEqual(result.returncode, 4)
+            self.assertIn(f"{path} cannot be written", result.stderr)
+
     @unittest.skipIf(importlib.util.find_spec("xdist") is None, "needs pytest-xdist")
     def test_several_processes(self):
         self.add("models/tenon-models.toml", 'rules = ["wrong.drr"]\nlevel = "outputs"')

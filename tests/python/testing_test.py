@@ -9,9 +9,11 @@ import os
 import pathlib
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from html.parser import HTMLParser
 
@@ -20,6 +22,7 @@ import numpy as np
 import small_models
 import tenon
 from tenon import testing
+from tenon.testing.models import find, matching
 from tenon.testing.results import position_of, split_type
 
 sys.path.append(str(small_models.ROOT / "tests" / "tools"))
@@ -282,6 +285,33 @@ class PlantedTest(Folder):
         self.assertIn("memory", self.only(report, "import", "erf").reason)
 
 
+    def test_interrupt(self):
+        self.planted("hang")
+        self.add("erf.mlir", ERF)
+        self.add("tenon-models.json", json.dumps({"plugins": [PLUGIN]}))
+        environment = {**os.environ, "TENON_TESTING_TEST": str(self.folder)}
+        running = subprocess.Popen([sys.executable, "-B", "-m", "tenon.testing", self.folder], env=environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while len(self.processes()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.communicate(timeout=60)[1], "")
+        self.assertEqual(running.returncode, 130)
+        self.assertEqual(self.processes(), [])
+
+    def processes(self):
+        """The processes that this test has started."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if f"TENON_TESTING_TEST={self.folder}".encode() in path.read_bytes():
+                    found.append(path.parent.name)
+            except OSError:
+                pass
+        return found
+
+
 class EnginesTest(Folder):
     SCRIPT = "def make():\n    import numpy as np\n    x = np.ones((1, 2), np.float32)\n    return lambda x: {returned}, {{'x': x}}\n"
 
@@ -459,6 +489,19 @@ class CommandTest(Folder):
         self.add("tenon-models.toml", '[models.linear]\nskip = "not yet"')
         result = self.command()
         self.assertEqual((result.returncode, result.stdout), (0, "skipped linear (not yet)\n1 model: 1 skipped\n"))
+
+
+class ModelsTest(Folder):
+    def test_names(self):
+        for name in ("a/model.mlir", "b.mlir", "b/model.mlir", "c/x.mlir", "c/x.onnx", "c/y.mlir", ".d/z.mlir", "e.txt"):
+            self.add(name, "")
+        (self.folder / "a" / "test_data_set_0").mkdir()
+        (self.folder / "c" / "test_data_set_0").mkdir()
+        found = find(self.folder)
+        self.assertEqual([model.name for model in found], ["a", "b", "b/model", "c/x.mlir", "c/x.onnx", "c/y"])
+        self.assertEqual([model.data for model in found], [self.folder / "a"] + [None] * 5)
+        self.assertEqual([model.name for model in matching(found, ["c/", "!x*"])], ["c/x.mlir", "c/x.onnx", "c/y"])
+        self.assertEqual([model.name for model in matching(found, ["c/?.*", "!onnx"])], ["c/x.mlir"])
 
 
 class ResultsTest(unittest.TestCase):

@@ -127,12 +127,21 @@ def _run(options: argparse.Namespace) -> int:
             print(f"{job.model.name}: {job.settings.skip or ', '.join(job.settings.checks)}")
         return 0
     progress, quiet = _Progress(len(jobs)), options.json == "-"
-    results = Pool().run(jobs, options.processes or os.cpu_count() or 1, progress.begins, progress.ends)
+    waiting = [job.model.name for job in jobs]
+    done: dict[str, ModelResult] = {}
+
+    def on_model(result: ModelResult) -> None:
+        """Prints the models in order, each as soon as those before it are done."""
+        progress.ends(result)
+        done[result.model] = result
+        while not quiet and waiting and waiting[0] in done:
+            progress.clear()
+            print(_lines(done[waiting.pop(0)]), flush=True)
+
+    results = Pool().run(jobs, options.processes or os.cpu_count() or 1, progress.begins, on_model)
     progress.clear()
     report = Report(options.folder, _core.version, engine_versions(), results)
     if not quiet:
-        for model in results:
-            print(_lines(model))
         counts = ", ".join(f"{count} {status}" for status, count in report.counts().items() if count)
         print(f"{len(results)} model{'' if len(results) == 1 else 's'}: {counts}")
     if options.json:

@@ -36,7 +36,8 @@ def one(path: pathlib.Path, folder: pathlib.Path) -> FoundModel:
     beside = [other for other in path.parent.iterdir() if other.suffix in SUFFIXES and other.is_file()]
     data = path.parent if len(beside) == 1 and any(path.parent.glob("test_data_set_*")) else None
     name = path.relative_to(folder).with_suffix("").as_posix()
-    if name.endswith("/model"):
+    same_name = any((path.parent.parent / f"{path.parent.name}{suffix}").is_file() for suffix in SUFFIXES)
+    if name.endswith("/model") and not same_name:
         name = name.removesuffix("/model")
     elif len(beside) > 1 and sum(other.stem == path.stem for other in beside) > 1:
         name += path.suffix

@@ -55,6 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
                 settings.change(checks=level_checks(level, "--tenon-level"))
     except Error as error:
         raise pytest.UsageError(error.message) from None
+    report = config.getoption("--tenon-report")
+    if report is not None and (pathlib.Path(report).is_dir() or not pathlib.Path(report).absolute().parent.is_dir()):
+        raise pytest.UsageError(f"--tenon-report: {report} cannot be written (expected a file in a folder that exists)")
     config.stash[_FOLDERS] = folders
     config.stash[_RESULTS] = {}
 
@@ -172,5 +175,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         model.checks.sort(key=lambda check: order.index(check.check))
     folders = ", ".join(os.path.relpath(folder, config.rootpath) for folder in config.stash[_FOLDERS])
     report = Report(folders, _core.version, engine_versions(), models)
-    text = page(report) if path.endswith((".html", ".htm")) else json.dumps(report.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    is_page = path.endswith((".html", ".htm"))
+    text = page(report) if is_page else json.dumps(report.to_dict(), indent=1, ensure_ascii=False) + "\n"
     pathlib.Path(path).write_text(text)
