@@ -6,6 +6,7 @@ Each case runs in this process, so that a crash ends the test. CONTRIBUTING.md s
 import gc
 import inspect
 import random
+import sys
 import threading
 import unittest
 import warnings
@@ -370,6 +371,35 @@ class HostileTest(unittest.TestCase):
         model = attempt(lambda: program(made, extension))
         attempt(lambda: model.optimize())
         attempt(lambda: model.compile(threads=1)(np.ones((2, 4), np.float32)))
+
+    def test_endless_recursion(self):
+        # Also where Python's own limit is none.
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(1000000)
+        self.addCleanup(sys.setrecursionlimit, limit)
+        extension = tenon.Extension()
+        made = extension.op("my.made(x: float) -> elementwise")
+        shaped = extension.op("my.shaped(x: float)", shape=lambda x: (program(shaped, extension), x)[1])
+        box = []
+        made.kernel(lambda x: box[0](x)[0])
+        box.append(program(made, extension).compile(threads=1))
+        x = np.ones((2, 4), np.float32)
+
+        @tenon.register_pass("hostile-endless")
+        def endless(root, context):
+            tenon.load(TEXT.encode()).optimize(pipeline="hostile-endless")
+
+        @tenon.register_pass("hostile-endless-inside")
+        def inside(root, context):
+            context.run("hostile-endless-inside")
+
+        for use in (lambda: box[0](x), lambda: program(shaped, extension), lambda: ir.parse(TEXT).run("hostile-endless"),
+                    lambda: ir.parse(TEXT).run("hostile-endless-inside")):
+            for _ in range(2):  # the depth is that of the call alone
+                with self.assertRaises(tenon.Error) as caught:
+                    use()
+                error = caught.exception  # long messages are shortened
+                self.assertTrue(isinstance(error, tenon.ResourceExhausted) or "nested too deeply" in str(error), error)
 
     def test_everything_is_dropped_while_a_run_goes_on(self):
         entered, leave = threading.Event(), threading.Event()

@@ -12,6 +12,36 @@
 namespace tenon::python {
 namespace {
 
+// Calls that call back would end with the stack. Python's own limit can be raised beyond it.
+constexpr long kMaxDepth = 50;
+
+// Counts the calls of this thread that are inside of each other. Needs the lock.
+class Depth {
+ public:
+  Depth() : counts_(PyThreadState_GetDict()) { Add(1); }
+  ~Depth() { Add(-1); }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+  long value() const { return value_; }
+
+ private:
+  static constexpr const char* kKey = "tenon.calls";
+
+  void Add(long n) {
+    // An error of this call must not hide that of another.
+    nb::error_scope kept;
+    if (counts_ == nullptr) return;
+    PyObject* const now = PyDict_GetItemString(counts_, kKey);
+    value_ = (now == nullptr ? 0 : PyLong_AsLong(now)) + n;
+    PyObject* const next = PyLong_FromLong(value_);
+    if (next == nullptr || PyDict_SetItemString(counts_, kKey, next) != 0) PyErr_Clear();
+    Py_XDECREF(next);
+  }
+
+  PyObject* counts_;
+  long value_ = 0;
+};
+
 absl::StatusCode CodeNamed(std::string_view name) {
   for (int code = 1; code <= 16; ++code) {
     if (absl::StatusCodeToString(static_cast<absl::StatusCode>(code)) == name)
@@ -44,6 +74,11 @@ absl::Status CallPython(std::string_view what, const std::function<absl::Status(
   if (!Py_IsInitialized())
     return absl::UnavailableError(fmt::format("{}: the interpreter has ended", what));
   const nb::gil_scoped_acquire locked;
+  const Depth depth;
+  if (depth.value() > kMaxDepth) {
+    return absl::ResourceExhaustedError(fmt::format(
+        "{}: calls of Python are nested too deeply (expected at most {})", what, kMaxDepth));
+  }
   try {
     return call();
   } catch (const nb::python_error& error) {

@@ -31,7 +31,8 @@ class PythonFunction {
 // Calls `call` with the interpreter's lock. An exception becomes a status: its message begins with
 // `what` and ends with the traceback. The code is that of a tenon.Error, and Aborted for others.
 // Raise() of the same thread makes it the cause of the exception for that status, and raises it
-// again if it is no Exception, such as KeyboardInterrupt. Unavailable after the interpreter's end.
+// again if it is no Exception, such as KeyboardInterrupt. Unavailable after the interpreter's end,
+// ResourceExhausted for calls inside of 50 others.
 absl::Status CallPython(std::string_view what, const std::function<absl::Status()>& call);
 
 // The attribute `name` of a map in Python; an invalid object if there is none. Needs the lock.
