@@ -31,9 +31,9 @@ struct RuleMiss {
     std::string reason;  // why it does not fit
     bool operator==(const Stop&) const = default;
   };
-  std::string rule;     // the name of the rule
+  std::string rule;     // the name of the rule, or of a pass (reports/pass_log.h)
   int matched_ops = 0,  // ops that fit
-      wanted_ops = 0;   // ops that the rule needs
+      wanted_ops = 0;   // ops that the rule needs; 0 for a pass
   // The size of the mismatch in relation to the rule. Smaller is better.
   double cost = 0;
   // False if little matches. Reports tell such a miss only if one of its nodes is asked for, or if

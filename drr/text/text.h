@@ -43,6 +43,11 @@ absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::s
 // Returns the declaration of an op that a file has declared, in the notation of ParseRules.
 std::string DeclarationText(const OpInfo& op);
 
+// Returns the declarations of the ops that these rules name and files have declared, sorted by
+// name. With them in front, the texts of the rules can be read where nothing else declares these
+// ops.
+std::string DeclarationsFor(std::span<const Rule> rules, const Context& context);
+
 }  // namespace tenon::drr
 
 #endif  // TENON_DRR_TEXT_TEXT_H_

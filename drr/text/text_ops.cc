@@ -1,12 +1,16 @@
 // Declarations of operations, and measures, in the text of rules.
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
+#include "drr/rule/rule_text.h"
 #include "drr/text/text.h"
 #include "drr/text/text_parser.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "ir/base/suggest.h"
+#include "ir/core/context/declared_ops.h"
 #include "ir/dialect/declared_op.h"
 
 namespace tenon::drr {
@@ -307,7 +311,41 @@ std::string DeclarationText(const OpInfo& op) {
                          ? "elementwise"
                          : fmt::format("same_as({})", def.operands[0].name),
                      TypesText(def.results[0].constraint), traits,
-                     def.summary.empty() ? "" : fmt::format(" \"{}\"", def.summary));
+                     def.summary.empty() ? "" : " " + QuotedText(def.summary));
+}
+
+namespace {
+
+void AddOpNames(const ValRef& val, absl::flat_hash_set<const ValNode*>& seen,
+                std::set<std::string>& names) {
+  const ValNode& node = *val.node;
+  if (!seen.insert(&node).second) return;
+  if (node.kind == ValNode::Kind::kOp) names.insert(node.op);
+  for (const ValRef& alternative : node.alternatives) AddOpNames(alternative, seen, names);
+  for (const auto& group : node.operands) {
+    for (const OperandPattern& operand : group) AddOpNames(operand.val, seen, names);
+  }
+}
+
+}  // namespace
+
+std::string DeclarationsFor(std::span<const Rule> rules, const Context& context) {
+  absl::flat_hash_set<const ValNode*> seen;
+  std::set<std::string> names;
+  for (const Rule& rule : rules) {
+    for (const auto* vals : {&rule.roots(), &rule.results()}) {
+      for (const ValRef& val : *vals) AddOpNames(val, seen, names);
+    }
+    for (const auto* ops : {&rule.lowers().ops, &rule.lowers().behind}) {
+      for (const MeasuredOp& op : *ops) names.insert(op.name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    const OpInfo* const op = context.FindOp(name);
+    if (op != nullptr && IsDeclared(*op)) text += DeclarationText(*op);
+  }
+  return text;
 }
 
 }  // namespace tenon::drr

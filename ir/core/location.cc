@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "ir/base/limits.h"
 #include "ir/core/context/context_impl.h"
+#include "ir/core/location_extent.h"
 
 namespace tenon {
 
@@ -28,6 +30,24 @@ uint32_t LocationTable::Add(const LocationData& data) {
   return id;
 }
 
+LocationTable::Extent LocationTable::ExtentOf(std::span<const Location> inside) const {
+  Extent whole;
+  for (const Location part : inside) {
+    const auto found = extents.find(part.id());
+    const Extent extent = found == extents.end() ? Extent{} : found->second;
+    whole.size += extent.size;
+    whole.depth = std::max(whole.depth, extent.depth + 1);
+  }
+  return whole;
+}
+
+bool LocationsFit(const Context& context, std::span<const Location> parts) {
+  const LocationTable& table = ImplOf(context).locations;
+  std::lock_guard<std::mutex> lock(table.mutex);
+  const LocationTable::Extent extent = table.ExtentOf(parts);
+  return extent.size <= kMaxLocationParts && extent.depth <= kMaxNesting;
+}
+
 namespace {
 
 Location AddKeyed(Context& context, std::string key, Location::Kind kind, std::string_view text,
@@ -45,6 +65,7 @@ Location AddKeyed(Context& context, std::string key, Location::Kind kind, std::s
       data.parts = table.parts.back();
     }
     it->second = table.Add(data);
+    if (!data.parts.empty()) table.extents.emplace(it->second, table.ExtentOf(data.parts));
   }
   return Location(it->second);
 }
@@ -86,6 +107,7 @@ Location Location::FileLineCol(Context& context, std::string_view file, uint32_t
 
 Location Location::Name(Context& context, std::string_view name, Location child) {
   std::vector<Location> parts;
+  if (!LocationsFit(context, {&child, 1})) child = Location();
   if (!child.is_unknown()) parts.push_back(child);
   return AddKeyed(context, fmt::format("n{}:{}", child.id(), name), Kind::kName, name,
                   std::move(parts));
@@ -99,7 +121,9 @@ Location Location::Fused(Context& context, std::span<const Location> locations) 
   std::vector<Location> parts;
   auto add = [&](Location location) {
     if (location.is_unknown() || parts.size() >= kMaxFused) return;
-    if (std::find(parts.begin(), parts.end(), location) == parts.end()) parts.push_back(location);
+    if (std::find(parts.begin(), parts.end(), location) != parts.end()) return;
+    parts.push_back(location);
+    if (parts.size() > 1 && !LocationsFit(context, parts)) parts.pop_back();
   };
   for (Location location : locations) {
     const LocationData& data = Resolve(context, location);
@@ -117,6 +141,8 @@ Location Location::Fused(Context& context, std::span<const Location> locations) 
 }
 
 Location Location::CallSite(Context& context, Location callee, Location caller) {
+  const Location both[] = {callee, caller};
+  if (!LocationsFit(context, both)) return callee;
   return AddKeyed(context, fmt::format("c{},{}", callee.id(), caller.id()), Kind::kCallSite, {},
                   {callee, caller});
 }

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "ir/base/limits.h"
 #include "ir/base/suggest.h"
+#include "ir/core/location_extent.h"
 #include "ir/core/text/parser.h"
 
 namespace tenon::binary {
@@ -210,6 +211,11 @@ bool TableReader::ReadLocations(ByteReader& in) {
   return (in.ok() && in.AtEnd()) || Damaged(in, "the locations do not fill their section");
 }
 
+// Refuses what the functions of Location would leave out.
+bool TableReader::CheckLocation(std::span<const Location> parts) {
+  return LocationsFit(context_, parts) || failure_.Spend(~uint64_t{0});
+}
+
 bool TableReader::ReadLocation(ByteReader& in, Location& location, Extent& extent) {
   std::string_view text;
   const auto part = [&](Location& at) {
@@ -230,7 +236,7 @@ bool TableReader::ReadLocation(ByteReader& in, Location& location, Extent& exten
     }
     case LocationTag::kName: {
       Location child;
-      if (!String(in, text) || !part(child)) return false;
+      if (!String(in, text) || !part(child) || !CheckLocation({&child, 1})) return false;
       location = Location::Name(context_, text, child);
       return true;
     }
@@ -239,12 +245,15 @@ bool TableReader::ReadLocation(ByteReader& in, Location& location, Extent& exten
       for (Location& one : parts) {
         if (!part(one)) return false;
       }
+      if (parts.size() <= Location::kMaxFused && !CheckLocation(parts)) return false;
       location = Location::Fused(context_, parts);
       return true;
     }
     case LocationTag::kCallSite: {
       Location callee, caller;
       if (!part(callee) || !part(caller)) return false;
+      const Location both[] = {callee, caller};
+      if (!CheckLocation(both)) return false;
       location = Location::CallSite(context_, callee, caller);
       return true;
     }

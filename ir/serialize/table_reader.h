@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -97,6 +98,7 @@ class TableReader {
   bool ReadSymbol(ByteReader& in, Attribute& attribute);
   bool ReadOpaque(ByteReader& in, Attribute& attribute);
   bool ReadLocation(ByteReader& in, Location& location, Extent& extent);
+  bool CheckLocation(std::span<const Location> parts);
   bool CheckElements(ByteReader& in, DType dtype, std::string_view bytes);
 
   bool Damaged(const ByteReader& in, std::string_view what) {

@@ -32,9 +32,12 @@ std::string PlaceText(const RuleMiss& miss) {
 }
 
 std::string MissText(const RuleMiss& miss) {
-  std::string text =
-      fmt::format("matched {} of {} ops; stopped at {}: {}", miss.matched_ops, miss.wanted_ops,
-                  PlaceText(miss.stops[0]), ShownMessage(miss.stops[0].reason));
+  // A pass has no number of operations that it wants.
+  std::string text = miss.wanted_ops == 0
+                         ? std::string()
+                         : fmt::format("matched {} of {} ops; ", miss.matched_ops, miss.wanted_ops);
+  text += fmt::format("stopped at {}: {}", PlaceText(miss.stops[0]),
+                      ShownMessage(miss.stops[0].reason));
   for (const RuleMiss::Stop& other : miss.alternatives) {
     text += other.node == miss.stops[0].node
                 ? fmt::format("; or {}", ShownMessage(other.reason))

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "ir/core/context/context.h"
 #include "ir/core/context/diagnostic.h"
+#include "ir/core/location_extent.h"
+#include "ir/core/text/parser.h"
+#include "ir/dialect/dialects.h"
 
 namespace tenon {
 namespace {
@@ -38,6 +42,66 @@ TEST(LocationTest, FusedFlattensAndBounds) {
   std::vector<Location> many;
   for (int i = 0; i < 100; ++i) many.push_back(Location::Name(context, "n" + std::to_string(i)));
   EXPECT_EQ(Resolve(context, Location::Fused(context, many)).parts.size(), Location::kMaxFused);
+}
+
+// Each is made of the one before twice: without a limit, the last text has 2^60 parts.
+TEST(LocationTest, TextsOfLocationsThatDoubleAreBounded) {
+  Context context;
+  const Location b = Location::Name(context, "b");
+  Location called = Location::Name(context, "a"), fused = called, empty;
+  for (int i = 0; i < 60; ++i) {
+    called = Location::CallSite(context, called, called);
+    const Location parts[] = {Location::CallSite(context, fused, b),
+                              Location::CallSite(context, b, fused)};
+    fused = Location::Fused(context, parts);
+    empty = Location::CallSite(context, empty, empty);
+  }
+  for (const Location location : {called, fused}) {
+    const std::string text = LocationText(context, location);
+    EXPECT_GT(text.size(), 1000u);
+    EXPECT_LT(text.size(), 20u * kMaxLocationParts);
+  }
+  EXPECT_EQ(DescribeLocation(context, called), "a");
+  EXPECT_EQ(DescribeLocation(context, empty), "");
+}
+
+// A text says where: what the functions of Location would leave out is an error there.
+TEST(LocationTest, TextsWithTooLargeLocationsAreRefused) {
+  const auto read = [](int doublings, const std::string& part) {
+    Context context;
+    RegisterAllDialects(context);
+    context.diagnostics().SetHandler(nullptr);
+    std::string text = "#l0 = loc(\"a\")\n";
+    for (int i = 1; i <= doublings; ++i) {
+      const std::string before = "#l" + std::to_string(i - 1);
+      text += "#l" + std::to_string(i) + " = loc(" + part + ")\n";
+      for (size_t at; (at = text.find('@')) != std::string::npos;) text.replace(at, 1, before);
+    }
+    text += "builtin.module() ({\n}) : () -> () loc(#l" + std::to_string(doublings) + ")\n";
+    return ParseModule(context, text, {.file_name = "f.ir"}).status();
+  };
+  for (const std::string part : {"callsite(@ at @)", "fused[callsite(@ at \"b\"), \"c\"(@)]"}) {
+    EXPECT_TRUE(read(9, part).ok()) << read(9, part);
+    const absl::Status status = read(13, part);
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << part << ": " << status;
+    EXPECT_NE(status.message().find("f.ir:1"), std::string::npos) << status;
+    EXPECT_NE(status.message().find("a location has more than 4096 parts"), std::string::npos)
+        << status;
+  }
+}
+
+TEST(LocationTest, LevelsOfLocationsAreBounded) {
+  Context context;
+  Location named = Location::Name(context, "a"), called = named, fused = named;
+  for (int i = 0; i < 100'000; ++i) {
+    named = Location::Name(context, "n", named);
+    called = Location::CallSite(context, Location::Name(context, "c"), called);
+    const Location parts[] = {Location::CallSite(context, fused, named),
+                              Location::Name(context, "f")};
+    fused = Location::Fused(context, parts);
+  }
+  for (const Location location : {named, called, fused})
+    EXPECT_LT(LocationText(context, location).size(), 20u * kMaxLocationParts);
 }
 
 TEST(LocationTest, ThreadsMayMakeLocations) {

@@ -235,6 +235,10 @@ def text_cases():
     text("call sites that double", "".join(
         f"#loc{i} = loc(callsite(#loc{i - 1} at #loc{i - 1}))\n" if i else '#loc0 = loc("a")\n' for i in range(27))
         + GOOD_TEXT.replace("tensor<2x3xf32>) -> ()", "tensor<2x3xf32>) -> () loc(#loc26)"))
+    for levels in (11, 13):  # within the limit on all aliases: few parts, and more than one location has
+      text(f"call sites that double {levels} times", "".join(
+          f"#loc{i} = loc(callsite(#loc{i - 1} at #loc{i - 1}))\n" if i else '#loc0 = loc("a")\n' for i in range(levels))
+          + GOOD_TEXT.replace("tensor<2x3xf32>) -> ()", f"tensor<2x3xf32>) -> () loc(#loc{levels - 1})"))
     text("type aliases that double", "".join(
         f"!t{i} = tuple<!t{i - 1}, !t{i - 1}>\n" if i else "!t0 = tensor<2xf32>\n" for i in range(60))
         + GOOD_TEXT.replace("(%x: tensor<2x3xf32>)", "(%x: tensor<2x3xf32>, %y: !t59)")

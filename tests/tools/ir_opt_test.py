@@ -543,6 +543,38 @@ class IrOptTest(unittest.TestCase):
     status, _, err = ir_opt('-', '-O1', '-j0', text=GOOD)
     self.assertEqual(status, 2)
     self.assertIn('-j is', err)
+  def test_a_listed_rule_alone_is_the_same_rule(self):
+    """Also without the files that declared its operations."""
+    with tempfile.TemporaryDirectory() as folder:
+      rules, ops, alone = (os.path.join(folder, name) for name in ('my.drr', 'ops.json', 'alone.drr'))
+      with open(rules, 'w', encoding='utf-8') as f:
+        f.write('op my.twice(x: float, each y: f32) {by: f32 = 2.0, mode: {"a", "b"} = "b"} -> same_as(x) same_dtype "twice"\n'
+                'rule one { match neg(my.halve(x)) replace my.halve(neg(x)) lowers before(my.halve, neg) }\n'
+                'rule two { match any(my.twice(x) {by = any, mode = "a"} | my.halve(x)) where float(x) replace relu(x) }\n'
+                'rule three { match ten.relu(ten.relu(x)) replace relu(x) }\n'
+                'rule four { match abs(abs(x)) replace abs(x) lowers ops(my.halve, abs) }\n')
+      with open(ops, 'w', encoding='utf-8') as f:
+        f.write('{"ops": [{"op": "my.halve", "at": "my.yaml:1:1", "summary": "Halves \\"x\\".", "operands": [{"name": "x", "arity": "single", '
+                '"types": ["float"]}], "attrs": [], "result": ["tensor"], "traits": [], '
+                '"shape": "elementwise"}]}')
+      for name, declared in (('one', ['my.halve']), ('two', ['my.halve', 'my.twice']), ('three', []), ('four', ['my.halve']),
+                             ('*', None)):
+        for option in ('--list-rules', '--describe'):
+          if name == '*' and option == '--describe':
+            continue
+          text = self.run_ok(f'{option}={name}', f'--rules={rules}', f'--load-ops={ops}', text=None)
+          if name == '*':  # the rules of the files: built-in ones may not be given again
+            text = text[:text.index('\n//')] + text[text.index('// ' + rules):]
+          else:
+            self.assertEqual(re.findall(r'^op (\S+?)\(', text, re.M), declared, text)
+          with open(alone, 'w', encoding='utf-8') as f:
+            f.write(text)
+          again = self.run_ok(f'--list-rules={name}', f'--rules={alone}', text=None)
+          if name == '*':
+            again = again[:again.index('\n//')] + again[again.index('// ' + alone):]
+          plain = lambda t: re.sub(r'^//.*\n', '', t, flags=re.M).strip().replace('\n\n', '\n')
+          self.assertEqual(plain(again), plain(text))
+
   def test_rules_of_a_file_are_listed(self):
     with tempfile.TemporaryDirectory() as folder:
       path, ops = os.path.join(folder, 'my.drr'), os.path.join(folder, 'ops.drr')
@@ -552,7 +584,7 @@ class IrOptTest(unittest.TestCase):
         f.write('op my.halve(x: float) -> elementwise')
       options = (f'--rules={path}', f'--load-ops={ops}')
       text = self.run_ok('--list-rules=half-of', *options, text=None)
-      self.assertTrue(text.startswith(f'// {path}, {path}:1\nrule half-of {{\n'), text)
+      self.assertTrue(text.startswith(f'op my.halve(x: float) -> elementwise\n\n// {path}, {path}:1\nrule half-of {{\n'), text)
       self.assertIn('match   ten.neg(my.halve(x))', text)
       with open(path, 'w', encoding='utf-8') as f:
         f.write(text)
@@ -567,6 +599,8 @@ class IrOptTest(unittest.TestCase):
       status, _, err = ir_opt('--list-rules=half-off', *options, text=None)
       self.assertEqual(status, 2)
       self.assertIn("there is no rule 'half-off'; did you mean 'half-of'?", err)
+      with open(path, 'w', encoding='utf-8') as f:
+        f.write(text[text.index('rule half-of'):])
       status, _, err = ir_opt('--list-rules', f'--rules={path}', text=None)
       self.assertEqual(status, 2)
       self.assertIn("'my.halve'", err)

@@ -9,6 +9,7 @@
 #include "drr/automaton/automaton.h"
 #include "drr/check/check.h"
 #include "drr/compile/compiled.h"
+#include "drr/text/text.h"
 #include "executor/evaluator.h"
 #include "executor/passes.h"
 #include "fmt/format.h"
@@ -113,7 +114,8 @@ absl::Status DescribeRules(const std::string& name, const std::vector<std::strin
     }
     for (const drr::Rule& rule : group.rules) {
       known.push_back(rule.name());
-      if (rule.name() == name) found.push_back(TextOf(group, rule));
+      if (rule.name() == name)
+        found.push_back(drr::DeclarationsFor({&rule, 1}, context) + TextOf(group, rule));
     }
   }
   return absl::OkStatus();
@@ -175,12 +177,16 @@ absl::StatusOr<std::string> RuleTexts(const std::string& what,
   }
   TENON_ASSIGN_OR_RETURN(const ExplainQuery query, ParseExplainQuery(what, names));
   std::string text;
+  pattern::RuleSet told;
   for (const RuleGroup& group : groups) {
     for (const drr::Rule& rule : group.rules) {
       if (!query.rules.contains(rule.name())) continue;
       text += (text.empty() ? "" : "\n") + TextOf(group, rule);
+      told.push_back(rule);
     }
   }
+  if (const std::string ops = drr::DeclarationsFor(told, context); !ops.empty())
+    text = ops + "\n" + text;
   if (!query.node.empty() || text.empty()) {
     return absl::InvalidArgumentError(fmt::format(
         "--list-rules is '{}' (expected a rule, a family, the start of names or a pattern)", what));

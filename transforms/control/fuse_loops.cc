@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -15,6 +17,7 @@
 #include "ir/dialect/core_ops.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/ctl_ops.h"
+#include "pass/reports/pass_log.h"
 #include "transforms/passes.h"
 
 namespace tenon {
@@ -36,10 +39,17 @@ Bounds BoundsOf(const Operation& loop) {
   return bounds;
 }
 
-bool MayFuse(Operation& loop) {
-  if (loop.discardable_attrs() || loop.region().empty()) return false;
+// Why the loop joins no other one; empty if it may. `at` is then what is in the way.
+std::string_view WhyAlone(Operation& loop, Operation*& at) {
+  at = &loop;
+  if (loop.discardable_attrs()) return "a loop with further attributes stays as it is";
+  if (loop.region().empty()) return "it has no body";
   // Names of extents that a body defines might mean two things in one body.
-  return loop.WalkPreOrder([](Operation* op) { return !DefinesDims(*op); });
+  const bool none = loop.WalkPreOrder([&](Operation* op) {
+    if (DefinesDims(*op)) at = op;
+    return at == &loop;
+  });
+  return none ? "" : "the body defines the name of an extent";
 }
 
 // Finds what a loop reads from behind an earlier one.
@@ -49,13 +59,13 @@ class Needs {
   Needs(Operation* first, Operation* second) : first_(first) {
     for (unsigned i = 3; i < second->num_operands(); ++i) Add(second->operand(i));
     for (const Value value : CapturedValues(*second)) Add(value);
-    while (possible_ && next_ < ops_.size()) {
+    while (obstacle_ == nullptr && next_ < ops_.size()) {
       const Operation* op = ops_[next_++];
       for (const OpOperand& operand : op->operands()) Add(operand.get());
     }
   }
-  // False if an op in between reads the first loop, or cannot move in front of it.
-  bool possible() const { return possible_; }
+  // The op that reads the first loop, or cannot move in front of it; null if there is none.
+  Operation* obstacle() const { return obstacle_; }
   void MoveBefore(Operation* place) {
     std::sort(ops_.begin(), ops_.end(),
               [](const Operation* a, const Operation* b) { return a->IsBeforeInBlock(b); });
@@ -68,7 +78,7 @@ class Needs {
     if (op == nullptr || op->block() != first_->block() || op->IsBeforeInBlock(first_)) return;
     if (op == first_ || op->num_regions() > 0 || !op->info().is_registered() ||
         !EffectsOf(*op).pure()) {
-      possible_ = false;
+      obstacle_ = op;
     } else if (known_.insert(op).second) {
       ops_.push_back(op);
     }
@@ -78,7 +88,7 @@ class Needs {
   std::vector<Operation*> ops_;
   absl::flat_hash_set<const Operation*> known_;
   size_t next_ = 0;
-  bool possible_ = true;
+  Operation* obstacle_ = nullptr;
 };
 
 // Moves the body of `loop` to the end of `body`, without its terminator. Its carried values are the
@@ -170,6 +180,8 @@ class FuseLoops : public Pass {
  public:
   absl::StatusOr<PassResult> Run(Operation* op, PassContext& context) override {
     fused_ = 0;
+    PassLog log(context, "fuse-loops", op);
+    log_ = &log;
     TENON_RETURN_IF_ERROR(FuseInside(*op));
     if (fused_ > 0) context.statistics->Add("loops-fused", fused_);
     return PassResult{fused_ > 0};
@@ -190,36 +202,67 @@ class FuseLoops : public Pass {
   absl::Status FuseIn(Block& block) {
     absl::flat_hash_map<Bounds, Operation*> loops;  // the last one that counts so
     const Operation* last_effect = nullptr;         // the last op so far that is not pure
+    Operation* before = nullptr;                    // the last loop, for messages
     for (Operation *op = block.front(), *next; op != nullptr; op = next) {
       next = op->next();
       // Attributes behind it may name the extents that it defines.
       if (DefinesDims(*op)) loops.clear();
       const bool pure = EffectsOf(*op).pure();
-      if (Isa<ctl::ForOp>(op) && MayFuse(*op)) {
-        Operation*& first = loops[BoundsOf(*op)];
-        // A loop with effects must not come before effects of others, nor mix with them.
-        const bool in_order = pure || last_effect == nullptr || first == nullptr ||
-                              (last_effect != first && last_effect->IsBeforeInBlock(first));
-        if (first != nullptr && in_order &&
-            first->num_results() + op->num_results() <= kMostResults) {
-          Needs needs(first, op);
-          if (needs.possible()) {
-            needs.MoveBefore(first);
-            const bool had_effect = last_effect == first;
+      if (Isa<ctl::ForOp>(op)) {
+        Operation* at = op;
+        std::string_view why = WhyAlone(*op, at);
+        if (why.empty()) {
+          Operation*& first = loops[BoundsOf(*op)];
+          const bool had_effect = first != nullptr && last_effect == first;
+          why = WhyApart(first, op, pure, last_effect, at);
+          if (why.empty()) {
+            Operation* const both[] = {first, op};
+            if (log_->wanted()) log_->Hit(both, first);
             TENON_ASSIGN_OR_RETURN(first, FuseTwo(first, op));
             if (!pure || had_effect) last_effect = first;
             ++fused_;
+            before = first;
             continue;
           }
+          if (first != nullptr) before = first;
+          first = op;
         }
-        first = op;
+        if (before != nullptr && log_->wanted()) {
+          Operation* const both[] = {before, op};
+          log_->Miss(both, at, std::string(why));
+        }
+        before = op;
       }
       if (!pure) last_effect = op;
     }
     return absl::OkStatus();
   }
 
+  // Moves what `op` needs in front of the loop `first`, which may be null, so that both can be one.
+  // Else says why they cannot; `at` is then what is in the way.
+  static std::string_view WhyApart(Operation* first, Operation* op, bool pure,
+                                   const Operation* last_effect, Operation*& at) {
+    if (first == nullptr) return "no loop before it that may move has the same bounds and step";
+    // A loop with effects must not come before effects of others, nor mix with them.
+    if (!pure && last_effect != nullptr &&
+        (last_effect == first || !last_effect->IsBeforeInBlock(first))) {
+      at = const_cast<Operation*>(last_effect);
+      return "it has effects, and the second loop has, too";
+    }
+    if (first->num_results() + op->num_results() > kMostResults)
+      return "one loop would have more than 64 results";
+    Needs needs(first, op);
+    if (needs.obstacle() != nullptr) {
+      at = needs.obstacle();
+      return at == first ? "the second loop reads its results"
+                         : "the second loop reads it, and it cannot move in front of the first";
+    }
+    needs.MoveBefore(first);
+    return "";
+  }
+
   int64_t fused_ = 0;
+  PassLog* log_ = nullptr;  // of the run
 };
 
 }  // namespace
@@ -228,6 +271,7 @@ PassInfo FuseLoopsPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
   info.on_any_op = true;
+  info.explains = true;
   info.create = [](const PassOptionValues&) { return std::make_unique<FuseLoops>(); };
   return info;
 }

@@ -4,9 +4,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "fmt/format.h"
 #include "ir/core/builder.h"
 #include "ir/core/clone.h"
 #include "ir/dialect/core_ops.h"
+#include "pass/reports/pass_log.h"
 #include "transforms/groups/contraction_order.h"
 #include "transforms/groups/row_ops.h"
 
@@ -42,7 +44,8 @@ bool IsReadOutside(Value value, const absl::flat_hash_set<const Operation*>& mem
                      [&](const OpOperand& use) { return !members.contains(use.owner()); });
 }
 
-bool WithinLimits(const Steps& steps) {
+// What the steps need more of than a group has; empty if it has enough.
+std::string OverLimits(const Steps& steps) {
   size_t num_steps = steps.size();
   absl::flat_hash_set<const Operation*> members(steps.begin(), steps.end());
   absl::flat_hash_set<const ValueImpl*> inputs;
@@ -58,7 +61,12 @@ bool WithinLimits(const Steps& steps) {
       results += IsReadOutside(op->result(i), members);
     if (const auto row = ReadRowOp(*op)) num_steps += row->num_steps() - 1;
   }
-  return num_steps <= kMaxSteps && inputs.size() <= kMaxInputs && results <= kMaxResults;
+  const auto over = [](size_t count, std::string_view what, size_t most) {
+    return fmt::format("the group would have {} {}, at most {} are allowed", count, what, most);
+  };
+  if (num_steps > kMaxSteps) return over(num_steps, "steps", kMaxSteps);
+  if (inputs.size() > kMaxInputs) return over(inputs.size(), "inputs", kMaxInputs);
+  return results > kMaxResults ? over(results, "results", kMaxResults) : "";
 }
 
 // The steps that make a float of a byte by sums and products with numbers, from the cast on; empty
@@ -88,7 +96,8 @@ Steps ChainFromBytes(Operation* op) {
 // The groups of a block: nodes of an order of its operations that hold steps.
 class Grouping {
  public:
-  explicit Grouping(Block& block) : block_(block), order_(block) {}
+  Grouping(Block& block, std::vector<GroupMiss>* misses)
+      : block_(block), order_(block), misses_(misses) {}
 
   std::vector<ElementwiseGroup> Find(bool rows) {
     for (Operation& op : block_) {
@@ -96,6 +105,7 @@ class Grouping {
         // What has effects keeps its place: nothing moves across it.
         first_ = op.position_after_renumbering() + 1;
         effects_.push_back(first_);
+        effect_ = &op;
       } else if (IsConstant(op)) {
         constant_.insert(&op);
       } else if (IsStep(op)) {
@@ -103,6 +113,8 @@ class Grouping {
       } else if (rows && ReadRowOp(op)) {
         row_ops_.insert(&op);
         groups_.push_back(order_.NodeOf(&op));
+      } else if (misses_ != nullptr) {
+        NoteNoStep(&op);
       }
     }
     std::vector<Steps> parts;
@@ -110,6 +122,11 @@ class Grouping {
       if (order_.OpsOf(group).size() > 1) parts.push_back(order_.OpsOf(group));
     }
     if (!row_ops_.empty()) JoinRows();
+    if (misses_ != nullptr) {
+      std::erase_if(*misses_, [&](const GroupMiss& miss) {
+        return order_.NodeOf(miss.steps.front()) == order_.NodeOf(miss.reader);
+      });
+    }
     std::vector<ElementwiseGroup> kept;
     absl::flat_hash_map<size_t, size_t> kept_of;  // by node; looked up, never iterated
     for (const size_t group : groups_) {
@@ -142,9 +159,11 @@ class Grouping {
       const Operation* producer = operand.get().defining_op();
       if (!grouped_.contains(producer)) continue;
       const size_t group = order_.NodeOf(producer);
-      if (std::find(candidates.begin(), candidates.end(), group) == candidates.end() &&
-          Fits(group, op)) {
+      if (std::find(candidates.begin(), candidates.end(), group) != candidates.end()) continue;
+      if (Fits(group, op)) {
         candidates.push_back(group);
+      } else if (misses_ != nullptr) {
+        NoteApart(group, op);
       }
     }
     grouped_.insert(op);
@@ -158,6 +177,8 @@ class Grouping {
     for (size_t i = 1; i < candidates.size(); ++i) {
       if (CanJoin(into, order_.OpsOf(candidates[i]), candidates[i])) {
         order_.Contract(into, candidates[i]);
+      } else if (misses_ != nullptr) {
+        NoteApart(candidates[i], op);
       }
     }
   }
@@ -172,7 +193,68 @@ class Grouping {
   bool CanJoin(size_t group, const Steps& more, size_t node) {
     Steps together = order_.OpsOf(group);
     together.insert(together.end(), more.begin(), more.end());
-    return WithinLimits(together) && order_.CanContract(group, node);
+    return OverLimits(together).empty() && order_.CanContract(group, node);
+  }
+
+  // An operation that works per element and cannot be a step, although it reads some.
+  void NoteNoStep(Operation* op) {
+    PointwiseOp kind;
+    if (!op->Has(Trait::kElementwise) && !FindPointwiseOp(op->name(), kind)) return;
+    for (const OpOperand& operand : op->operands()) {
+      const Operation* producer = operand.get().defining_op();
+      if (!grouped_.contains(producer)) continue;
+      misses_->push_back({order_.OpsOf(order_.NodeOf(producer)), op, op,
+                          fmt::format("{} of {} cannot be a step of a group", OpAndNode(op),
+                                      op->result(0).type().text())});
+      return;
+    }
+  }
+
+  // Says why `op`, which reads the group, is not in it.
+  void NoteApart(size_t group, Operation* op) {
+    const Steps& steps = order_.OpsOf(group);
+    const auto note = [&](Operation* at, std::string reason) {
+      misses_->push_back({steps, op, at, std::move(reason)});
+    };
+    Operation* const front = steps.front();
+    if (front->position_after_renumbering() < first_) {
+      return note(effect_, fmt::format("{} has effects and stands between the group and {}",
+                                       OpAndNode(effect_), OpAndNode(op)));
+    }
+    if (!SameShape(front->result(0).type(), op->result().type())) {
+      return note(op, fmt::format("{} computes {}, the group {}", OpAndNode(op),
+                                  op->result().type().text(), front->result(0).type().text()));
+    }
+    Steps together = steps;
+    const Steps& own = order_.OpsOf(order_.NodeOf(op));
+    together.insert(together.end(), own.begin(), own.end());
+    if (std::string over = OverLimits(together); !over.empty()) return note(op, std::move(over));
+    Operation* const between = BetweenOf(group, op);
+    note(between != nullptr ? between : op,
+         between != nullptr
+             ? fmt::format("{} reads the group and {} needs it: it would stand inside of the group",
+                           OpAndNode(between), OpAndNode(op))
+             : "one of them needs the other through operations that are no part of the group");
+  }
+
+  // An operation that reads the group, is no part of it, and that `op` depends on. Null if a short
+  // search finds none.
+  Operation* BetweenOf(size_t group, const Operation* op) const {
+    constexpr size_t kMostLookedAt = 256;
+    absl::flat_hash_set<const Operation*> seen;
+    std::vector<const Operation*> work = {op};
+    for (size_t i = 0; i < work.size() && i < kMostLookedAt; ++i) {
+      for (const OpOperand& operand : work[i]->operands()) {
+        Operation* const producer = operand.get().defining_op();
+        if (producer == nullptr || producer->block() != &block_) continue;
+        if (order_.NodeOf(producer) == group) {
+          if (work[i] != op) return const_cast<Operation*>(work[i]);
+        } else if (seen.insert(producer).second) {
+          work.push_back(producer);
+        }
+      }
+    }
+    return nullptr;
   }
 
   bool HasRowOp(size_t node) const {
@@ -245,6 +327,8 @@ class Grouping {
   ContractionOrder order_;
   size_t first_ = 0;             // groups begin at this position or later
   std::vector<size_t> effects_;  // the values of first_
+  Operation* effect_ = nullptr;  // the last operation with effects
+  std::vector<GroupMiss>* const misses_;
   absl::flat_hash_set<const Operation*> constant_, grouped_, row_ops_;
   std::vector<size_t> groups_;  // nodes of the order
 };
@@ -277,7 +361,7 @@ bool ReadAgain(const Steps& chain, ElementwiseGroup& group) {
   exchange(last, copy);
   Steps together = group.steps;
   together.insert(together.begin() + (at - group.steps.begin()), copies.begin(), copies.end());
-  if (!WithinLimits(together)) {
+  if (!OverLimits(together).empty()) {
     exchange(copy, last);
     for (auto it = copies.rbegin(); it != copies.rend(); ++it) (*it)->Erase();
     return false;
@@ -331,8 +415,9 @@ bool IsNumber(Value value, int64_t rank, PointwiseConstant& number) {
   return true;
 }
 
-std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block, bool rows) {
-  return Grouping(block).Find(rows);
+std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block, bool rows,
+                                                    std::vector<GroupMiss>* misses) {
+  return Grouping(block, misses).Find(rows);
 }
 
 bool ReadBytesAgain(std::vector<ElementwiseGroup>& groups) {

@@ -3,6 +3,7 @@
 #define TENON_TRANSFORMS_GROUPS_ELEMENTWISE_GROUPS_H_
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "ir/base/pointwise.h"
@@ -18,10 +19,20 @@ struct ElementwiseGroup {
   std::vector<std::vector<Operation*>> parts = {};
 };
 
+// Operations that one more, which reads them, did not join.
+struct GroupMiss {
+  std::vector<Operation*> steps;
+  Operation* reader;
+  Operation* at;  // what is in the way
+  std::string reason;
+};
+
 // Returns the groups of two and more operations. Any or all of them can be replaced by one
 // operation: nothing that a group reads depends on its results. `rows` allows row ops (row_ops.h).
-// Requires a valid block.
-std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block, bool rows);
+// Requires a valid block. `misses`, if not null, receives elementwise operations that are kept
+// apart although one reads the other.
+std::vector<ElementwiseGroup> FindElementwiseGroups(Block& block, bool rows,
+                                                    std::vector<GroupMiss>* misses = nullptr);
 
 // Floats that one group makes of bytes, with a zero point and a scale, and another reads: the other
 // gets those steps too, and reads the bytes, a quarter of the memory. Steps without users are

@@ -7,12 +7,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/base/pointwise.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
 #include "ir/dialect/ctl.h"
 #include "ir/dialect/fused_ops.h"
+#include "pass/reports/pass_log.h"
 #include "transforms/groups/elementwise_groups.h"
 #include "transforms/groups/row_ops.h"
 #include "transforms/passes.h"
@@ -164,6 +166,8 @@ class FuseElementwise : public Pass {
 
   absl::StatusOr<PassResult> Run(Operation* function, PassContext& context) override {
     PassResult result;
+    PassLog log(context, "fuse-elementwise", function);
+    log_ = &log;
     std::vector<Block*> blocks;
     function->WalkPreOrder([&](Operation* op) {
       for (unsigned r = 0; r < op->num_regions(); ++r) {
@@ -176,7 +180,10 @@ class FuseElementwise : public Pass {
         TENON_ASSIGN_OR_RETURN(const bool large, ReplaceLarge(*block, context));
         result.changed |= large;
       }
-      std::vector<ElementwiseGroup> groups = FindElementwiseGroups(*block, rows_);
+      std::vector<GroupMiss> misses;
+      std::vector<ElementwiseGroup> groups =
+          FindElementwiseGroups(*block, rows_, log.wanted() ? &misses : nullptr);
+      for (GroupMiss& miss : misses) log.Miss(miss.steps, miss.at, std::move(miss.reason));
       bool made = ReadBytesAgain(groups);
       for (const ElementwiseGroup& group : groups) {
         TENON_ASSIGN_OR_RETURN(const bool replaced, Replace(group.steps, context));
@@ -196,7 +203,7 @@ class FuseElementwise : public Pass {
 
  private:
   // Replaces the groups with row ops that pay, before groups without them take their steps.
-  static absl::StatusOr<bool> ReplaceLarge(Block& block, PassContext& context) {
+  absl::StatusOr<bool> ReplaceLarge(Block& block, PassContext& context) {
     if (std::none_of(block.begin(), block.end(), ReducesLarge)) return false;
     bool made = false;
     for (const ElementwiseGroup& group : FindElementwiseGroups(block, true)) {
@@ -210,7 +217,7 @@ class FuseElementwise : public Pass {
 
   // Puts fused.group in the place of the last step. Operands of other steps may be defined later:
   // Order puts that right.
-  static absl::StatusOr<bool> Replace(const std::vector<Operation*>& steps, PassContext& context) {
+  absl::StatusOr<bool> Replace(const std::vector<Operation*>& steps, PassContext& context) {
     const Description made = Describer(steps).Describe();
     // A group of numbers alone is for constant-fold; one without users for dce.
     if (made.inputs.empty() || made.results.empty()) return false;
@@ -221,14 +228,20 @@ class FuseElementwise : public Pass {
     TENON_ASSIGN_OR_RETURN(const fused::GroupOp fused,
                            fused::GroupOp::Create(builder, Location::Fused(last->context(), parts),
                                                   made.inputs, {.body = PointwiseText(made.body)}));
-    bool fits = context.target == nullptr || context.target->WhyNoKernel(*fused.op()).empty();
-    for (size_t i = 0; i < made.results.size(); ++i) {
-      fits = fits && fused->result(i).type() == made.results[i].type();
+    std::string why =
+        context.target == nullptr ? std::string() : context.target->WhyNoKernel(*fused.op());
+    for (size_t i = 0; i < made.results.size() && why.empty(); ++i) {
+      if (fused->result(i).type() != made.results[i].type()) {
+        why = fmt::format("the group would compute {} instead of {}",
+                          fused->result(i).type().text(), made.results[i].type().text());
+      }
     }
-    if (!fits) {
+    if (!why.empty()) {
       fused.op()->Erase();
+      log_->Miss(steps, last, std::move(why));
       return false;
     }
+    log_->Hit(steps, fused.op());
     for (size_t i = 0; i < made.results.size(); ++i) {
       Value from = made.results[i];
       from.ReplaceAllUsesWith(fused->result(i));
@@ -276,6 +289,7 @@ class FuseElementwise : public Pass {
   }
 
   const bool rows_;
+  PassLog* log_ = nullptr;  // of the run
 };
 
 }  // namespace
@@ -283,6 +297,7 @@ class FuseElementwise : public Pass {
 PassInfo FuseElementwisePassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.explains = true;
   info.statistics = {{"groups", "groups that were made"},
                      {"groups-with-rows", "groups that reduce rows"},
                      {"ops-grouped", "operations in groups"}};

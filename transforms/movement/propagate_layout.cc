@@ -6,9 +6,12 @@
 // it. An operation that can work on twins is made anew on them, and a transpose of its result
 // stands in for it; transposes that nobody reads in the end go.
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/block.h"
 #include "ir/core/builder.h"
@@ -18,6 +21,7 @@
 #include "ir/dialect/q_ops.h"
 #include "ir/dialect/shapes/infer_helpers.h"
 #include "ir/dialect/ten_ops.h"
+#include "pass/reports/pass_log.h"
 #include "transforms/movement/image_axes.h"
 #include "transforms/passes.h"
 
@@ -78,7 +82,8 @@ bool IsConstant(Value value) { return bool(DefinedBy<core::ConstantOp>(value)); 
 
 class Propagation {
  public:
-  explicit Propagation(PassContext& context) : context_(context) {}
+  Propagation(PassContext& context, const Operation* function)
+      : context_(context), log_(context, "propagate-layout", function) {}
 
   absl::Status Visit(Operation* op) {
     if (!op->info().is_registered() || op->num_results() == 0 || op->num_operands() == 0) {
@@ -170,7 +175,7 @@ class Propagation {
     OpBuilder builder = OpBuilder::Before(op);
     absl::StatusOr<Operation*> made =
         builder.CreateInferred(op->info(), op->location(), operands, slots);
-    if (!made.ok()) return absl::OkStatus();  // stays as it is
+    if (!made.ok()) return Stays(op, op, std::string(made.status().message()));
     if (const Attribute kept = op->discardable_attrs()) (*made)->SetDiscardableAttrs(kept);
     std::vector<Value> stands_for;
     for (unsigned i = 0; i < op->num_results(); ++i) {
@@ -185,7 +190,9 @@ class Propagation {
       }
       if (result.type() != op->result(i).type()) {
         candidates_.push_back(*made);
-        return absl::OkStatus();
+        return Stays(op, op,
+                     fmt::format("with channels last its result would be {} instead of {}",
+                                 result.type().text(), op->result(i).type().text()));
       }
       stands_for.push_back(result);
     }
@@ -194,16 +201,34 @@ class Propagation {
       if (!same_result) twins_[stands_for[i].impl()] = {(*made)->result(i), true, true};
     }
     candidates_.push_back(op);
+    Moved(op, *made);
+    return absl::OkStatus();
+  }
+
+  void Moved(Operation* op, const Operation* made) {
     ++moved_;
     context_.statistics->Add("operations-moved");
+    log_.Hit({&op, 1}, made);
+  }
+
+  // Notes why an operation on images stays as it is; `at` is what is in the way.
+  absl::Status Stays(Operation* op, const Operation* at, std::string reason) {
+    log_.Miss({&op, 1}, at, std::move(reason));
     return absl::OkStatus();
+  }
+
+  // The operation that makes a value, or else the one that reads it.
+  static const Operation* MakerOr(Value value, const Operation* reader) {
+    const Operation* maker = value.defining_op();
+    return maker == nullptr ? reader : maker;
   }
 
   absl::Status VisitImageOp(Operation* op) {
     const Type x = op->operand(0).type();
-    if (op->attr("layout").str() == "nhwc" || !x.is_tensor() || x.rank() < 3 ||
-        !op->result().type().is_tensor()) {
-      return absl::OkStatus();
+    if (op->attr("layout").str() == "nhwc") return absl::OkStatus();
+    if (!x.is_tensor() || x.rank() < 3 || !op->result().type().is_tensor()) {
+      return Stays(op, MakerOr(op->operand(0), op),
+                   fmt::format("the image is {}, a tensor of known rank is wanted", x.text()));
     }
     // A pool is as good with channels first, unless what it reads has them last.
     const bool is_pool = op->id() == nn::MaxPoolOp::kId || op->id() == nn::AveragePoolOp::kId;
@@ -213,7 +238,9 @@ class Propagation {
       operands[i] = op->operand(i);
       if (i != 0 && !IsResidual(*op, i)) continue;
       if (!operands[i].type().is_tensor() || operands[i].type().rank() != x.rank()) {
-        return absl::OkStatus();
+        return Stays(op, MakerOr(operands[i], op),
+                     fmt::format("operand {} is {}, an image like {} is wanted", i,
+                                 operands[i].type().text(), x.text()));
       }
     }
     for (unsigned i = 0; i < op->num_operands(); ++i) {
@@ -299,7 +326,11 @@ class Propagation {
     const Type type = op->result().type();
     if (!IsBorn(x) || !type.is_tensor() || type.rank() < 3) return absl::OkStatus();
     for (int axis : {0, 1}) {
-      if (!DimExpr::ProvablyEqual(type.dim(axis), x.type().dim(axis))) return absl::OkStatus();
+      if (!DimExpr::ProvablyEqual(type.dim(axis), x.type().dim(axis))) {
+        return Stays(op, op,
+                     fmt::format("it makes {} of {}, which moves axis {}", type.text(),
+                                 x.type().text(), axis));
+      }
     }
     std::vector<DimExpr> shape;
     const std::span<const DimExpr> dims = ten::ReshapeOp(op).shape();
@@ -315,8 +346,10 @@ class Propagation {
     const nn::GroupNormOp norm(op);
     const Type type = op->result().type();
     const Twin* twin = Find(norm.x());
-    if (norm.groups() != 1 || twin == nullptr || !twin->attracts || !type.is_tensor()) {
-      return absl::OkStatus();
+    if (twin == nullptr || !twin->attracts || !type.is_tensor()) return absl::OkStatus();
+    if (norm.groups() != 1) {
+      return Stays(op, op,
+                   fmt::format("it has {} groups, only one reads channels last", norm.groups()));
     }
     OpBuilder builder = OpBuilder::Before(op);
     TENON_ASSIGN_OR_RETURN(const nn::LayerNormOp layer,
@@ -344,8 +377,7 @@ class Propagation {
     op->result().ReplaceAllUsesWith(result);
     twins_[result.impl()] = {made, true, true};
     candidates_.push_back(op);
-    ++moved_;
-    context_.statistics->Add("operations-moved");
+    Moved(op, made.defining_op());
     return absl::OkStatus();
   }
 
@@ -354,23 +386,33 @@ class Propagation {
     if (!type.is_tensor() || type.rank() < 3 || op->num_results() != 1) return absl::OkStatus();
     const int64_t rank = type.rank();
     int64_t attracted = 0, transposed = 0;
+    Value other;  // one that has to be transposed
     for (OpOperand& operand : op->operands()) {
       const Value value = operand.get();
       if (!value.type().is_tensor() || value.type().rank() > rank) return absl::OkStatus();
       if (value.type().rank() < rank && !IsOne(value.type()) && !HasKnownShape(value.type())) {
-        return absl::OkStatus();
+        return IsImageUser(*op)
+                   ? Stays(op, MakerOr(value, op),
+                           fmt::format("the shape of {} is not known", value.type().text()))
+                   : absl::OkStatus();
       }
       if (value.type().rank() < rank || IsOne(value.type())) {
-        transposed += !IsConstant(value) && !HasOneAxis(value.type());
+        const bool moves = !IsConstant(value) && !HasOneAxis(value.type());
+        transposed += moves;
+        if (moves) other = value;
         continue;
       }
       const Twin* twin = Find(value);
       attracted += twin != nullptr && twin->attracts;
-      transposed +=
+      const bool moves =
           twin == nullptr && !KeepsOrder(value.type(), ChannelsLast(rank)) && !IsConstant(value);
+      transposed += moves;
+      if (moves) other = value;
     }
+    if (attracted == 0) return absl::OkStatus();
     // Moving what has to be transposed for it only pays where it spares more transposes.
-    if (attracted == 0 || (transposed > 0 && transposed >= attracted)) return absl::OkStatus();
+    if (transposed > 0 && transposed >= attracted)
+      return StaysFor(op, other, attracted, transposed);
     absl::InlinedVector<Value, 4> operands;
     for (OpOperand& operand : op->operands()) {
       TENON_ASSIGN_OR_RETURN(const Value twin, TwinOfOperand(op, operand.get(), rank));
@@ -379,19 +421,41 @@ class Propagation {
     return Replace(op, operands, op->slots(), false);
   }
 
+  absl::Status StaysFor(Operation* op, Value other, int64_t attracted, int64_t transposed) {
+    return Stays(
+        op, MakerOr(other, op),
+        fmt::format("{} of its images have channels last and {} would be transposed for it",
+                    attracted, transposed));
+  }
+
+  // True if the operation reads an image with channels last.
+  bool IsImageUser(const Operation& op) const {
+    return std::any_of(op.operands().begin(), op.operands().end(), [&](const OpOperand& operand) {
+      const Twin* twin = Find(operand.get());
+      return twin != nullptr && twin->attracts;
+    });
+  }
+
   absl::Status VisitAlongAxes(Operation* op) {
     const Type x = op->operand(0).type();
     if (!x.is_tensor() || x.rank() < 3) return absl::OkStatus();
     const bool joins = op->id() == ten::ConcatOp::kId;
     int64_t attracted = 0, transposed = 0;
+    Value other;  // one that has to be transposed
     for (unsigned i = 0; i < (joins ? op->num_operands() : 1); ++i) {
       const Twin* twin = Find(op->operand(i));
       attracted += twin != nullptr && twin->attracts;
       transposed += twin == nullptr;
+      if (twin == nullptr) other = op->operand(i);
     }
-    if (attracted == 0 || (transposed > 0 && transposed >= attracted)) return absl::OkStatus();
+    if (attracted == 0) return absl::OkStatus();
+    if (transposed > 0 && transposed >= attracted)
+      return StaysFor(op, other, attracted, transposed);
     const std::optional<ChannelsLastForm> form = AlongAxes(*op, x.rank());
-    if (!form) return absl::OkStatus();
+    if (!form) {
+      return Stays(op, op,
+                   fmt::format("{} of these axes has no form with channels last", op->name()));
+    }
     absl::InlinedVector<Value, 4> operands;
     for (unsigned i = 0; i < op->num_operands(); ++i) {
       operands.push_back(op->operand(i));
@@ -402,6 +466,7 @@ class Propagation {
   }
 
   PassContext& context_;
+  PassLog log_;
   absl::flat_hash_map<ValueImpl*, Twin> twins_;  // looked up, never iterated
   std::vector<Operation*> candidates_;           // to erase when nobody reads them
   int64_t moved_ = 0;
@@ -415,7 +480,7 @@ class PropagateLayout : public Pass {
       if (op != function) ops.push_back(op);
       return true;
     });
-    Propagation propagation(context);
+    Propagation propagation(context, function);
     for (Operation* op : ops) TENON_RETURN_IF_ERROR(propagation.Visit(op));
     return PassResult{propagation.Finish()};
   }
@@ -426,6 +491,7 @@ class PropagateLayout : public Pass {
 PassInfo PropagateLayoutPassInfo() {
   PassInfo info;
   info.anchor = "func.func";
+  info.explains = true;
   info.statistics = {{"operations-moved", "operations on images with channels last now"},
                      {"pixels-moved", "operations on single pixels moved, too"},
                      {"transposes-met", "transposes that cancel"}};

@@ -126,9 +126,15 @@ class LocationTable {
   const LocationData& Get(uint32_t id) const {
     return chunks_[id >> kChunkBits].load(std::memory_order_acquire)[id & kChunkMask];
   }
-  std::mutex mutex;
+  mutable std::mutex mutex;
   absl::flat_hash_map<std::string, uint32_t> by_key;
   std::deque<std::vector<Location>> parts;
+  // Locations that the text of one writes out, and their levels.
+  struct Extent {
+    uint32_t size = 1, depth = 1;
+  };
+  absl::flat_hash_map<uint32_t, Extent> extents;            // of those with parts, by id
+  Extent ExtentOf(std::span<const Location> inside) const;  // the caller holds the mutex
   LocationData last_file;  // consecutive ops at one position share an entry
   uint32_t last_file_id = 0;
 

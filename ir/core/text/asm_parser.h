@@ -104,6 +104,7 @@ class AsmParser {
   bool FindLocationAlias(std::string_view name, Location& location) const;
   // Reports an error if a reference makes the text too long or too deep.
   bool CountReference(std::string_view alias);
+  bool CheckLocation(std::span<const Location> parts);
 
   Context& context_;
   Lexer lexer_;

@@ -2,6 +2,8 @@
 #include <charconv>
 
 #include "fmt/format.h"
+#include "ir/base/limits.h"
+#include "ir/core/location_extent.h"
 #include "ir/core/text/asm_parser.h"
 
 namespace tenon {
@@ -74,6 +76,8 @@ bool AsmParser::ParseLocationBody(Location& location) {
     if (!ConsumeKeyword("at")) return ErrorExpected("'at' in a call site location");
     if (!ParseLocationBody(caller) || !Expect(TokenKind::kRParen, "')' after a call site location"))
       return false;
+    const Location both[] = {callee, caller};
+    if (!CheckLocation(both)) return false;
     location = Location::CallSite(context_, callee, caller);
     return true;
   }
@@ -85,8 +89,18 @@ bool AsmParser::ParseLocationBody(Location& location) {
     if (!ParseLocationBody(child) || !Expect(TokenKind::kRParen, "')' after a location"))
       return false;
   }
+  if (!CheckLocation({&child, 1})) return false;
   location = Location::Name(context_, name, child);
   return true;
+}
+
+// Refuses what the functions of Location would leave out.
+bool AsmParser::CheckLocation(std::span<const Location> parts) {
+  if (LocationsFit(context_, parts)) return true;
+  Error(fmt::format("a location has more than {} parts, or more than {} levels", kMaxLocationParts,
+                    kMaxNesting));
+  status_ = absl::ResourceExhaustedError(status_.message());
+  return false;
 }
 
 // `line:col`, or a range `line:col to [line]:col`, of which the start is kept.
@@ -128,6 +142,7 @@ bool AsmParser::ParseFused(Location& location) {
     parts.push_back(part);
   }
   Advance();
+  if (parts.size() <= Location::kMaxFused && !CheckLocation(parts)) return false;
   location = Location::Fused(context_, parts);
   return true;
 }
