@@ -1,5 +1,6 @@
-// The part of the page's script that draws. Positions across come from the data; rows get their
-// heights here, because they depend on which groups are open.
+// The part of the page's script that draws. Positions across come from the data where all groups
+// inside a group are open, or all are closed. What depends on which groups are open is computed
+// here: heights of rows, and other positions across.
 #include "frontends/view/page_script.h"
 
 namespace tenon::view {
