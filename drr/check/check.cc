@@ -302,6 +302,7 @@ class Checker {
   // coincide. Of the programs that show a mistake the smallest is told.
   void CheckEdges() {
     matcher_.set_fast_math(false);
+    facts_.extremes = true;
     EdgeJudge judge(rule_, evaluator_, matcher_, random_);
     const bool writes_numbers = !NumbersBeside(rule_).empty();
     std::vector<DType> dtypes = DTypes();
@@ -332,10 +333,10 @@ class Checker {
                                           : Extents::kUnknown;
       if (chance(6)) plan->Coincide(random_);
       if (i >= attempts && i < hidden) plan->MixTypes(random_);
-      size_t at = PickType(tries);
+      size_t at = PickType(tries, dtypes);
       const bool is_hidden = i >= hidden && i < bytes;
       for (int draw = 0; is_hidden && draw < 8 && !IsNarrowFloat(dtypes[at]); ++draw)
-        at = PickType(tries);
+        at = PickType(tries, dtypes);
       const DType dtype = i >= bytes ? DType::kU8 : dtypes[at];
       Tries& tried = i >= bytes ? tried_bytes : tries[at];
       if (i >= bytes && tried.fired == 0 && tried.made >= kEnough) break;
@@ -379,10 +380,14 @@ class Checker {
     int made = 0, fired = 0;
   };
   // Draws a type, by its number. One in which the rule never fires is left out after some tries.
-  size_t PickType(const std::vector<Tries>& tries) {
+  size_t PickType(const std::vector<Tries>& tries, const std::vector<DType>& dtypes) {
     std::vector<size_t> open;
     for (size_t t = 0; t < tries.size(); ++t)
-      if (tries[t].fired > 0 || tries[t].made < kEnough) open.push_back(t);
+      if (tries[t].fired > 0 || tries[t].made < kEnough) {
+        open.push_back(t);
+        // Its range is the narrowest: what leaves another type leaves it too.
+        if (dtypes[t] == DType::kF16) open.push_back(t);
+      }
     const size_t last = open.empty() ? tries.size() - 1 : open.size() - 1;
     const size_t drawn = std::uniform_int_distribution<size_t>(0, last)(random_);
     return open.empty() ? drawn : open[drawn];

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "drr/check/edges.h"
 #include "drr/check/mutate.h"
@@ -102,7 +104,64 @@ std::vector<double> Spread(const Instance& program, const Instance& source, cons
   return spread;
 }
 
+// The largest and the smallest magnitude other than 0 among the finite numbers that the program
+// computes, as exponents of 2.
+std::pair<double, double> ExponentsOf(const Run& run) {
+  double most = 0, least = std::numeric_limits<double>::infinity();
+  for (const RunStep& step : run.computed) {
+    if (step.op->Has(Trait::kConstantLike)) continue;
+    for (const Attribute& value : step.results) {
+      if (!IsFloat(value.type().dtype())) continue;
+      const ElementReader elements(value);
+      for (int64_t i = 0, end = value.type().num_elements(); i < end; ++i) {
+        const double size = std::abs(elements[i]);
+        if (size == 0 || !std::isfinite(size)) continue;
+        most = std::max(most, size);
+        least = std::min(least, size);
+      }
+    }
+  }
+  return {std::log2(most), std::log2(least)};
+}
+
 }  // namespace
+
+void EdgeJudge::Stretch(Instance& source, Instance& precise, DType dtype) {
+  const Block& block = source.function->region().front();
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random_);
+  };
+  std::vector<size_t> floats;
+  for (size_t a = 0; a < source.arguments.size(); ++a)
+    if (block.argument(static_cast<unsigned>(a)).type().dtype() == dtype) floats.push_back(a);
+  if (floats.empty()) return;
+  const size_t only = floats[static_cast<size_t>(pick(0, static_cast<int>(floats.size()) - 1))];
+  const bool all = pick(0, 1) == 0, upwards = pick(0, 3) > 0;
+  const double target = upwards ? HeadroomOf(dtype).second - 1.0 / 16 : HeadroomOf(dtype).first;
+  const std::vector<Numbers> first = source.arguments;
+  // Sizes are powers of the scale, nearly: a few steps of a search for a root.
+  constexpr int kSteps = 4;
+  double scale = 0, before = 0, size_before = 0, slope = 1;
+  for (int step = 0; step < kSteps; ++step) {
+    const absl::StatusOr<Run> run = Evaluate(precise.function, ArgumentsOf(precise), evaluator_);
+    if (!run.ok()) break;
+    const auto [most, least] = ExponentsOf(*run);
+    const double size = upwards ? most : least;
+    if (!std::isfinite(size) || (size > target - 0.1 && size <= target)) break;
+    if (step > 0 && scale != before)
+      slope = std::clamp((size - size_before) / (scale - before), 0.25, 8.0);
+    before = scale;
+    size_before = size;
+    scale += (target - 0.05 - size) / slope;
+    source.arguments = first;
+    for (const size_t a : floats) {
+      if (!all && a != only) continue;
+      for (double& value : source.arguments[a].values)
+        value = Rounded(dtype, value * std::exp2(std::clamp(scale, -600.0, 600.0)));
+    }
+    precise.arguments = source.arguments;
+  }
+}
 
 bool EdgeJudge::assumes(Assumption assumption) const {
   return std::any_of(
@@ -141,7 +200,7 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
   if (IsFloat(dtype) && dtype != DType::kF64) precise = plan.Build(DType::kF64);
   if (precise && change != 0 && !Mutate(*precise, change)) precise.reset();
   const bool has_better = precise.has_value() && !plan.is_mixed();
-  constexpr int kRolls = 6;
+  constexpr int kRolls = 6, kStretched = 2;
   bool judged_constants = false;
   for (int roll = 0; roll < kRolls; ++roll) {
     if (roll > 0) {
@@ -149,6 +208,8 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
       // The programs stay, with other arguments.
       source->arguments = plan.Arguments(dtype);
       if (precise) precise->arguments = source->arguments;
+      if (mode == EdgeMode::kWide && has_better && roll >= kRolls - kStretched)
+        Stretch(*source, *precise, dtype);
     }
     const std::vector<Attribute> arguments = ArgumentsOf(*source);
     const absl::StatusOr<Run> before = Evaluate(source->function, arguments, evaluator_);
@@ -173,16 +234,16 @@ EdgeJudge::Outcome EdgeJudge::Try(InstancePlan plan, DType dtype, const How& how
       if (!judged_constants) outcome.wrong = BadConstant(rule_, *before, *after);
       judged_constants = true;
       const bool headroom = HasHeadroom(*before, exact, mode, has_better);
+      const auto spread = [&] {
+        return Spread(precise ? *precise : *source, *source, exact, evaluator_, random_);
+      };
       if (outcome.wrong.empty() && (mode == EdgeMode::kFine || mode == EdgeMode::kBetween)) {
-        const auto spread = [&] {
-          return Spread(precise ? *precise : *source, *source, exact, evaluator_, random_);
-        };
         const bool judged = headroom && (mode == EdgeMode::kBetween || has_better);
         if (judged)
-          outcome.wrong = CompareByBound(*before, exact, *after,
-                                         mode == EdgeMode::kFine ? 0 : 1.0 / 16, spread);
+          outcome.wrong = CompareByBound(
+              *before, exact, *after, mode == EdgeMode::kFine ? 0 : 1.0 / 16, has_better, spread);
       } else if (outcome.wrong.empty()) {
-        outcome.wrong = CompareEdges(*before, exact, *after, headroom);
+        outcome.wrong = CompareEdges(*before, exact, *after, headroom, spread);
       }
     }
     if (outcome.wrong.empty()) continue;

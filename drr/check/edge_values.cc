@@ -1,6 +1,8 @@
 // Numbers at the edges of their types, for the leaves of an instance.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 
 #include "drr/check/edges.h"
@@ -44,6 +46,16 @@ bool HasFunctions(const CompiledRule& rule) {
         node.info->Has(Trait::kElementwise) && node.operands.size() == 1 && !AddsNothing(op);
     return is_function || op == "ten.pow" || op == "ten.reduce_log_sum_exp" || op == "nn.softmax" ||
            op == "nn.log_softmax";
+  });
+}
+
+// True if an op of the source adds numbers of one operand.
+bool HasSums(const CompiledRule& rule) {
+  static constexpr std::string_view kSums[] = {"ten.reduce_sum", "ten.reduce_mean", "ten.matmul",
+                                               "ten.cumsum", "ten.einsum"};
+  return std::any_of(rule.nodes.begin(), rule.nodes.end(), [](const Node& node) {
+    return node.in_source && node.kind == ValNode::Kind::kOp &&
+           std::find(std::begin(kSums), std::end(kSums), node.info->name()) != std::end(kSums);
   });
 }
 
@@ -172,6 +184,8 @@ class Values {
     }
     exponent_ = std::clamp(exponent_, range.lowest, range.highest);
     if (exponents_.empty()) exponents_.push_back(exponent_);
+    // All numbers of some leaves are one but for their signs: they reach an end together.
+    mantissa_ = Pick(0, 3) == 0 ? 1 + Pick(0, 127) / 128.0 : 0;
   }
   // Where integers have no sign, those below zero stand for the upper half of them.
   double Next() {
@@ -215,7 +229,7 @@ class Values {
       return style_ > 0 && Pick(0, 3) == 0 ? Special() : kPlain[Pick(0, 7)];
     }
     if (logarithmic_) return Rounded(dtype_, center_log_ + Pick(-32, 32) / 16.0);
-    const double mantissa = 1 + Pick(0, 127) / 128.0;
+    const double mantissa = mantissa_ != 0 ? mantissa_ : 1 + Pick(0, 127) / 128.0;
     const double value = std::ldexp(mantissa, exponent_);
     // Three quarters have one sign, lest sums cancel.
     return Rounded(dtype_, Pick(0, 3) == 0 ? -value : value);
@@ -263,6 +277,7 @@ class Values {
   int large_exponent_ = 53, large_sign_ = 1;
   DType dtype_ = DType::kF32;
   int style_ = 0, exponent_ = 0, fine_bits_ = 3;
+  double mantissa_ = 0;         // of all numbers of the leaf; 0: each has its own
   std::vector<int> exponents_;  // that those of other leaves relate to
   bool has_bounds_ = false;     // some of these are of bounds
   // All numbers are so large that exponentials of them span the type, those of a leaf beside one.
@@ -336,7 +351,15 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     if (constants) sizes_ = values.DrawSizes(dtype, *rule_);
     values.set_sizes(sizes_);
   }
+  const bool sums = HasSums(*rule_);
   std::map<uint16_t, double> variables;
+  if (draws_constants || (constants && mode == EdgeMode::kBetween))
+    variables = DrawToConditions([&](uint16_t, double planned) {
+      values.NextLeaf(dtype);
+      const int kind = mode == EdgeMode::kBetween ? 1 : values.Pick(0, 3);
+      return kind == 0 ? values.Special() : kind == 1 ? values.Next() : planned;
+    });
+  for (const auto& [variable, number] : variables) values.Relate(number);
   for (const auto& [n, leaf] : leaves_) {
     const bool is_between = leaf.guarding == Guarding::kBetween;
     if (is_between || leaf.guarding == Guarding::kAtMost) values.Relate(leaf.high);
@@ -383,6 +406,21 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     }
     if (values.has_rests())
       for (size_t i = 0; i < leaf.values.size(); ++i) leaf.rests.push_back(values.Rest());
+    // What cancels: neighbors along an axis.
+    if (mode == EdgeMode::kWide && IsFloat(type) && !leaf.constant && !leaf.positive &&
+        !leaf.shape.empty() && values.Pick(0, sums ? 3 : 15) == 0) {
+      const int last = Values::Last(leaf.shape.size());
+      const auto axis = static_cast<size_t>(values.Pick(0, 1) == 0 ? last : values.Pick(0, last));
+      size_t stride = 1;
+      for (size_t i = axis + 1; i < leaf.shape.size(); ++i)
+        stride *= static_cast<size_t>(leaf.shape[i]);
+      const auto extent = static_cast<size_t>(leaf.shape[axis]);
+      for (size_t i = 0; i < leaf.values.size(); ++i) {
+        const size_t at = i / stride % extent;
+        if (at % 2 == 1) leaf.values[i] = -leaf.values[i - stride];
+        if (at % 2 == 0 && at + 1 == extent && extent > 1) leaf.values[i] = 0;
+      }
+    }
     // What cancels: the numbers of a leaf before it, all or most of them negated.
     if (mode == EdgeMode::kWide && !leaf.constant && !leaf.positive && values.Pick(0, 5) == 0) {
       for (const auto& [before, other] : leaves_) {
@@ -412,6 +450,28 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
     std::fill(begin, begin + row, special);
   }
   if (!variables.empty()) ComputeSplats(variables);
+}
+
+std::map<uint16_t, double> InstancePlan::DrawToConditions(
+    const std::function<double(uint16_t, double)>& draw) const {
+  std::map<uint16_t, double> variables;
+  for (const auto& [variable, value] : attrs_) {
+    const double* number = std::get_if<double>(&value);
+    if (number != nullptr && OnlyOfSplats(variable) && AsksAboutAttr(*rule_, variable))
+      variables.emplace(variable, *number);
+  }
+  if (variables.empty()) return variables;
+  constexpr int kTries = 6;
+  for (int i = 0; i < kTries; ++i) {
+    std::map<uint16_t, AttrValue> attrs = attrs_;
+    std::map<uint16_t, double> drawn;
+    for (const auto& [variable, planned] : variables) {
+      drawn[variable] = draw(variable, planned);
+      attrs[variable] = drawn[variable];
+    }
+    if (HoldsForAttrs(*rule_, attrs)) return drawn;
+  }
+  return variables;
 }
 
 bool InstancePlan::OnlyOfSplats(uint16_t variable) const {

@@ -198,7 +198,16 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
       computes |= before.is_constant[i] && (any_bad(results, finite) || any_bad(results, false));
     }
     if (computes) continue;
-    const bool has = any_bad(before.constants, finite);
+    // Attributes are numbers too.
+    const bool has_attr =
+        std::any_of(before.computed.begin(), before.computed.end(), [](const RunStep& step) {
+          const auto slots = step.op->slots();
+          return std::any_of(slots.begin(), slots.end(), [](Attribute slot) {
+            return slot && slot.kind() == Attribute::Kind::kFloat &&
+                   !std::isfinite(slot.float_value());
+          });
+        });
+    const bool has = has_attr || any_bad(before.constants, finite);
     const auto words = [&](double value) {
       return fmt::format("a constant that the rule computes is {}, which is {}", value,
                          finite ? "subnormal" : "not finite");
@@ -218,6 +227,11 @@ std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& 
     }
   }
   return "";
+}
+
+std::pair<int, int> HeadroomOf(DType dtype) {
+  const Limits limits = LimitsOf(dtype);
+  return {limits.lowest + limits.headroom, limits.highest - limits.headroom};
 }
 
 bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better) {
@@ -242,9 +256,8 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
       const Attribute own = before.computed[c].results[r], real = exact.computed[c].results[r];
       if (!SameExtents(own.type(), real.type())) return false;
       if (!IsFloat(own.type().dtype())) continue;
-      const Limits limits = LimitsOf(own.type().dtype());
-      const double most = std::ldexp(1.0, limits.highest - limits.headroom);
-      const double least = std::ldexp(1.0, limits.lowest + limits.headroom);
+      const auto [lowest, highest] = HeadroomOf(own.type().dtype());
+      const double most = std::ldexp(1.0, highest), least = std::ldexp(1.0, lowest);
       const bool selects = Selects(op);
       const ElementReader reals(real), owns(own);
       for (int64_t i = 0, end = own.type().num_elements(); i < end; ++i) {
@@ -269,8 +282,10 @@ bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_be
   return true;
 }
 
-std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom) {
+std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom,
+                         const SpreadOf& spread) {
   double term = -1;
+  std::vector<double> moves;
   for (size_t r = 0; r < before.results.size(); ++r) {
     const Attribute want = before.results[r], real = exact.results[r], got = after.results[r];
     if (!SameExtents(want.type(), real.type())) continue;
@@ -296,14 +311,16 @@ std::string CompareEdges(const Run& before, const Run& exact, const Run& after, 
       if (Close(b, a, relative, 0)) continue;
       if (term < 0) term = std::max({LargestTerm(before), LargestTerm(after), LargestTerm(exact)});
       const double slack = 64 * epsilon * term;
-      if (Close(e, b, relative / 4, slack / 4) && !Close(e, a, relative, slack)) return differs();
+      if (!Close(e, b, relative / 4, slack / 4) || Close(e, a, relative, slack)) continue;
+      if (moves.empty() && std::isfinite(a - e)) moves = spread();
+      if (!std::isfinite(a - e) || !Close(e, a, relative, slack + 16 * moves[r])) return differs();
     }
   }
   return "";
 }
 
 std::string CompareByBound(const Run& before, const Run& exact, const Run& after, double relative,
-                           const std::function<std::vector<double>()>& spread) {
+                           bool has_better, const SpreadOf& spread) {
   std::vector<double> moves;
   double rounding = -1;
   const bool only_moves = OnlyMoves(before);
@@ -342,6 +359,8 @@ std::string CompareByBound(const Run& before, const Run& exact, const Run& after
       if (only_moves && is_float) return differs();
       // f64 has nothing better to compare with, and attributes are f32.
       if (rounding < 0 && dtype == DType::kF64) rounding = std::ldexp(LargestTerm(exact), -20);
+      if (rounding < 0 && !has_better)
+        rounding = std::ldexp(LargestTerm(exact), LimitsOf(dtype).epsilon + 4);
       if (rounding < 0) rounding = std::ldexp(LargestSummand(exact), -48);
       bound += rounding;
       if (within()) continue;

@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drr/check/instance.h"
@@ -53,6 +54,10 @@ class EdgeJudge {
 
  private:
   bool assumes(Assumption assumption) const;
+  // Scales arguments of both programs so that the largest number which the source computes lies
+  // just within the headroom of the type, or the smallest one does. What the result computes beyond
+  // it shows there.
+  void Stretch(Instance& source, Instance& precise, DType dtype);
   // True if a declared assumption does not hold for these numbers.
   bool GivesUp(const Run& before, const Run& exact, const Run& after) const;
 
@@ -71,25 +76,34 @@ bool AddsNothing(std::string_view op);
 // itself. Numbers that the rule itself writes are not checked.
 std::string BadConstant(const CompiledRule& rule, const Run& before, const Run& after);
 
+// The exponents of 2 between which numbers have headroom.
+std::pair<int, int> HeadroomOf(DType dtype);
+
 // True if every value of the source has headroom. `exact` is the evaluation in f64. `has_better` is
 // for all values that are not integers.
 bool HasHeadroom(const Run& before, const Run& exact, EdgeMode mode, bool has_better);
 
-// Returns what differs where the source is right; empty if nothing does.
-std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom);
+// How far each result moves if the arguments move by one rounding. An integer that moves, and a
+// number that becomes another kind, has infinity.
+using SpreadOf = std::function<std::vector<double>()>;
+
+// Returns what differs where the source is right; empty if nothing does. Gross differences alone:
+// where terms cancel, 16 times what `spread` returns is none.
+std::string CompareEdges(const Run& before, const Run& exact, const Run& after, bool headroom,
+                         const SpreadOf& spread);
 
 // The same by a bound, which is a sum:
 // - 16 times the error of the source;
 // - 16 eps of the largest result;
 // - `relative` of the number itself;
 // - 2 eps of the largest number that is added up from constants alone;
+// - unless `has_better`, what the source rounds itself: 16 eps of its largest term;
 // - 16 times what `spread` returns.
-// `spread` says how far each result moves if the arguments move by one rounding. An integer that
-// moves has infinity. It is called if the rest of the bound does not suffice. A source that only
+// `spread` is called if the rest of the bound does not suffice. A source that only
 // moves and converts numbers rounds each of them by itself. There the bound is its error at that
 // element and one rounding.
 std::string CompareByBound(const Run& before, const Run& exact, const Run& after, double relative,
-                           const std::function<std::vector<double>()>& spread);
+                           bool has_better, const SpreadOf& spread);
 
 }  // namespace tenon::drr
 

@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "drr/check/instance.h"
 #include "drr/check/run.h"
@@ -49,37 +48,39 @@ bool AsksAboutNumbers(const CompiledRule& rule) {
       [](const ConditionCode& condition) { return AsksAboutNumbers(*condition.source); });
 }
 
-std::map<uint16_t, std::pair<double, double>> InstancePlan::SoughtRanges(
+std::map<uint16_t, InstancePlan::SoughtRange> InstancePlan::SoughtRanges(
     std::mt19937_64& random) const {
   using Place = SoughtNumbers::Place;
   if (!seeks_) return {};
   const SoughtNumbers sought(*rule_);
   SoughtNumbers::Values values;
   std::vector<bool> open;
+  // From a narrow range to a wide one that fulfils the conditions, or the other way round.
+  const bool is_wide = std::uniform_int_distribution<int>(0, 1)(random) == 1;
+  const double start = is_wide ? std::ldexp(1.0, 60) : 1.0;
   for (const Place& place : sought.places()) {
     values.emplace_back();
     open.push_back(place.kind == Place::Kind::kLow || place.kind == Place::Kind::kHigh);
-    if (open.back()) values.back() = place.kind == Place::Kind::kLow ? -1.0 : 1.0;
+    if (open.back()) values.back() = place.kind == Place::Kind::kLow ? -start : start;
     const auto drawn = place.kind == Place::Kind::kAttr ? attrs_.find(place.index) : attrs_.end();
     if (drawn != attrs_.end()) values.back() = drawn->second;
   }
-  std::map<uint16_t, std::pair<double, double>> ranges;
+  std::map<uint16_t, SoughtRange> ranges;
   // Where small numbers fulfil the conditions, bounds of every size are drawn.
   const bool any = std::find(open.begin(), open.end(), true) != open.end();
   if (!any || !sought.Fails(values) || !sought.Seek(values, open, random)) return ranges;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!open[i]) continue;
     const Place& place = sought.places()[i];
-    auto& [low, high] = ranges.try_emplace(place.index, -1.0, 1.0).first->second;
-    (place.kind == Place::Kind::kLow ? low : high) = std::get<double>(values[i]);
+    const bool is_low = place.kind == Place::Kind::kLow;
+    SoughtRange& range = ranges[place.index];
+    (is_low ? range.low : range.high) = std::get<double>(values[i]);
+    (is_low ? range.asks_low : range.asks_high) = true;
   }
   // The end that no condition asks about lies at the other one.
   for (auto& [node, range] : ranges) {
-    const Place low = {Place::Kind::kLow, node, 0};
-    const auto& places = sought.places();
-    auto& [least, most] = range;
-    if (least > most && std::find(places.begin(), places.end(), low) != places.end()) most = least;
-    if (least > most) least = most;
+    if (range.low > range.high)
+      (range.asks_low ? range.high : range.low) = range.asks_low ? range.low : range.high;
   }
   return ranges;
 }
@@ -107,12 +108,19 @@ void InstancePlan::Guard(std::mt19937_64& random, DType dtype, bool moderate) {
                                         Guarding::kSigmoid, Guarding::kZeroOrOne};
   const std::set<uint16_t> asked = AskedLeaves(*rule_);
   const auto ranges = SoughtRanges(random);
+  // Conditions on several values hold together.
+  const bool together = pick(0, 2) > 0;
   for (auto& [n, leaf] : leaves_) {
     const DType type = leaf.dtype == DType::kInvalid ? dtype : leaf.dtype;
     if (leaf.constant || leaf.boolean || leaf.index || leaf.given || !IsFloat(type)) continue;
-    if (const auto range = ranges.find(leaf.node); range != ranges.end() && pick(0, 3) == 0) {
-      leaf.guarding = Guarding::kBetween;
-      std::tie(leaf.low, leaf.high) = range->second;
+    if (const auto range = ranges.find(leaf.node); together && range != ranges.end()) {
+      const SoughtRange& sought = range->second;
+      const bool is_open = sought.asks_low != sought.asks_high && pick(0, 2) > 0;
+      leaf.guarding = !is_open          ? Guarding::kBetween
+                      : sought.asks_low ? Guarding::kAtLeast
+                                        : Guarding::kAtMost;
+      leaf.low = sought.low;
+      leaf.high = sought.high;
       continue;
     }
     // The numbers of other leaves are to reach as far as they can.

@@ -3,6 +3,7 @@
 #define TENON_DRR_CHECK_INSTANCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,6 +60,14 @@ std::vector<double> NumbersBeside(const CompiledRule& rule);
 // True if a condition asks about numbers, not only about types and shapes.
 bool AsksAboutNumbers(const CompiledRule& rule);
 
+// True if the conditions that ask about attribute variables alone hold for these values, as far as
+// all variables of a condition are among them. `of`: only those that ask about this variable;
+// kNone: all. Proofs are no conditions.
+bool HoldsForAttrs(const CompiledRule& rule, const std::map<uint16_t, AttrValue>& values,
+                   uint16_t of = kNone);
+// True if a condition asks about the attribute variable.
+bool AsksAboutAttr(const CompiledRule& rule, uint16_t variable);
+
 // What the program knows of the extents of its arguments. kNamed: those of one size have one name,
 // which NamedExtent knows.
 enum class Extents : uint8_t { kKnown, kUnknown, kUnranked, kNamed };
@@ -82,6 +91,7 @@ struct PlanFacts {
   std::vector<double> asked;    // numbers in conditions
   SoughtNumbers sought;         // those that conditions compare
   bool seeks = false;           // `sought` is asked, as drawing finds too few
+  bool extremes = false;        // numbers that conditions compare may be infinite, NaN, far away
   std::map<uint16_t, std::vector<std::string>> producers;  // ops that are to compute a node
   std::vector<int64_t> written;  // small numbers of attributes: bounds, steps, diagonals
   // What is chosen for each program: an alternative of an AnyOf node (`group` is kNone), or whether
@@ -148,8 +158,13 @@ class InstancePlan {
     double low = 0, high = 0;  // kAtLeast, kAtMost, kBetween
     std::string producer;      // the op that computes it, if one fits; empty: any value
   };
-  // Ranges of leaves for which conditions on proven bounds hold, by node.
-  std::map<uint16_t, std::pair<double, double>> SoughtRanges(std::mt19937_64& random) const;
+  // A range of a leaf for which conditions on proven bounds hold, and which ends they ask about.
+  struct SoughtRange {
+    double low = -1, high = 1;
+    bool asks_low = false, asks_high = false;
+  };
+  // By node.
+  std::map<uint16_t, SoughtRange> SoughtRanges(std::mt19937_64& random) const;
   // Returns the guarded value of a leaf.
   Value Guarded(const Leaf& leaf, Value argument, OpBuilder& builder) const;
   // Returns what the producer of a leaf makes of a value; the value itself where the op takes no
@@ -157,6 +172,10 @@ class InstancePlan {
   Value Produced(const Leaf& leaf, Value argument, OpBuilder& builder) const;
   // Returns a constant for another operand of the producer.
   Value Beside(const Leaf& leaf, Type type, OpBuilder& builder) const;
+  // Numbers of the variables of splats that conditions ask about, for which these hold: what `draw`
+  // returns for a variable and its planned number, or the planned ones if few tries find none.
+  std::map<uint16_t, double> DrawToConditions(
+      const std::function<double(uint16_t, double)>& draw) const;
   // True if only splats bind the variable or compute from it.
   bool OnlyOfSplats(uint16_t variable) const;
   // Gives splats that are computed from attribute variables the numbers that follow from these.

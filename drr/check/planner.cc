@@ -296,7 +296,7 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     plan.absent_ = std::move(absent_);
     plan.more_of_each_ = std::move(more_of_each_);
     plan.at_run_time_ = at_run_time_;
-    plan.seeks_ = facts_.seeks;
+    plan.seeks_ = facts_.seeks || facts_.extremes;
     plan.attrs_ = std::move(attrs_);
   }
   if (!fits && why_.empty())

@@ -226,7 +226,10 @@ class Planner {
   // A drawn value that fulfils the conditions on this variable and on those drawn before it, or the
   // first one drawn if many tries find none; planner_conditions.cc.
   AttrValue Draw(uint16_t variable, const std::function<AttrValue()>& draw);
-  bool FulfilsConditions(uint16_t variable, const AttrValue& value) const;
+  bool FulfilsConditions(uint16_t variable, const AttrValue& value);
+  // True for numbers that make sense above 0 only, such as epsilons.
+  static bool IsPositiveName(std::string_view name) { return name == "epsilon" || name == "width"; }
+  bool IsPositiveAttr(uint16_t variable) const;
   // Gives numbers and extents of the program values for which conditions hold, where drawing them
   // does not. Numbers that decide no shapes and extents only; the other ones are drawn beside them.
   bool SeekNumbers();

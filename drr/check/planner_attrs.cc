@@ -51,7 +51,7 @@ double Planner::RandomReal(const OpInfo& info, std::string_view name) {
   if (name == "scale" && info.name() == "nn.attention") return some({0, 0.375, 1.25});
   if (name == "softcap") return some({0, 0, 3});
   if (name == "mask_value") return some({-kInfinity, -8});
-  const bool positive = name == "epsilon" || name == "width";
+  const bool positive = IsPositiveName(name);
   // What a condition asks for, and what it excludes.
   if (!facts_.asked.empty() && Chance(0.2)) {
     const std::vector<double>& list = facts_.asked;

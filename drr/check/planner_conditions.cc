@@ -1,6 +1,9 @@
 // Shapes and attributes of an instance that conditions ask for.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "drr/check/planner.h"
 
@@ -75,29 +78,65 @@ bool Planner::ApplyOnes() {
   return true;
 }
 
-bool Planner::FulfilsConditions(uint16_t variable, const AttrValue& value) const {
-  for (const ConditionCode& condition : rule_.conditions) {
+bool AsksAboutAttr(const CompiledRule& rule, uint16_t variable) {
+  return std::any_of(rule.conditions.begin(), rule.conditions.end(),
+                     [&](const ConditionCode& condition) {
+                       return std::any_of(condition.args.begin(), condition.args.end(),
+                                          [&](const ArgCode& arg) { return arg.attr == variable; });
+                     });
+}
+
+bool HoldsForAttrs(const CompiledRule& rule, const std::map<uint16_t, AttrValue>& values,
+                   uint16_t of) {
+  for (const ConditionCode& condition : rule.conditions) {
     if (condition.source->answer == nullptr || condition.list != kNone ||
         condition.source->assumption != Assumption::kNone)
       continue;
     std::vector<BoundArg> args(condition.args.size());
-    bool reads = false, known = true;
+    bool reads = of == kNone, known = true;
     for (size_t i = 0; known && i < args.size(); ++i) {
       const uint16_t attr = condition.args[i].attr;
-      const auto drawn = attr != kNone ? attrs_.find(attr) : attrs_.end();
-      reads = reads || attr == variable;
-      known = attr == variable || drawn != attrs_.end();
-      if (known) args[i].literal = attr == variable ? &value : &drawn->second;
+      const auto value = attr != kNone ? values.find(attr) : values.end();
+      reads = reads || attr == of;
+      known = value != values.end();
+      if (known) args[i].literal = &value->second;
     }
     if (reads && known && AnswerOf(*condition.source, args) != Truth(true)) return false;
   }
   return true;
 }
 
+bool Planner::IsPositiveAttr(uint16_t variable) const {
+  return std::any_of(rule_.nodes.begin(), rule_.nodes.end(), [&](const Node& node) {
+    return std::any_of(node.attrs.begin(), node.attrs.end(), [&](const AttrCode& code) {
+      return code.kind == AttrCode::Kind::kVariable && code.variable == variable &&
+             IsPositiveName(node.info->slot_name(code.slot).str());
+    });
+  });
+}
+
+bool Planner::FulfilsConditions(uint16_t variable, const AttrValue& value) {
+  const auto [known, inserted] = attrs_.emplace(variable, value);
+  const AttrValue before = std::exchange(known->second, value);
+  const bool holds = HoldsForAttrs(rule_, attrs_, variable);
+  known->second = before;
+  if (inserted) attrs_.erase(known);
+  return holds;
+}
+
 AttrValue Planner::Draw(uint16_t variable, const std::function<AttrValue()>& draw) {
   constexpr int kTries = 48;
   const AttrValue first = draw();
   AttrValue value = first;
+  // A bound on one side says nothing about the other one, and NaN is on neither.
+  if (facts_.extremes && std::holds_alternative<double>(first) && AsksAboutAttr(rule_, variable) &&
+      !IsPositiveAttr(variable) && Chance(0.2)) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    std::array<double, 7> extremes = {kInfinity, -kInfinity, std::nan(""), 1e30, -1e30, 1e-30, 0};
+    std::shuffle(extremes.begin(), extremes.end(), random_);
+    for (const double extreme : extremes)
+      if (FulfilsConditions(variable, extreme)) return extreme;
+  }
   for (int i = 0; i < kTries; ++i) {
     if (FulfilsConditions(variable, value)) return value;
     value = Chance(0.4) ? NearConditions(draw()) : draw();

@@ -236,6 +236,8 @@ Rule ClipOfClip() {
   return Rule("clip-of-clip")
       .Summary("two bounds in a row are one")
       .Match(Clip(Clip(x, {.min = a, .max = b}), {.min = low, .max = high}))
+      .Where(If("no bound is NaN",
+                a <= kInfinity && b <= kInfinity && low <= kInfinity && high <= kInfinity))
       .Where(If("bounds of integers are whole",
                 IsFloat(x) || (is_whole(a) && is_whole(b) && is_whole(low) && is_whole(high))))
       .Replace(Clip(x, {.min = Clamp(a, low, high), .max = Clamp(b, low, high)}));
