@@ -98,10 +98,11 @@ absl::Status Main(const std::string& path, int64_t past, int64_t tokens, int64_t
   for (const tenon::TensorSpec& output : program.outputs())
     presents += !PastOf(output.name, program).empty();
   if (pasts == 0 || pasts != presents) {
-    return absl::InvalidArgumentError(fmt::format(
-        "{} inputs are f32, and {} outputs become one of them (expected an output \"present.…\" for "
-        "each input \"past.…\")",
-        pasts, presents));
+    return absl::InvalidArgumentError(
+        fmt::format("{} inputs are f32, and {} outputs become one of them (expected an output "
+                    "\"present.…\" for "
+                    "each input \"past.…\")",
+                    pasts, presents));
   }
   std::string line;
   while (std::getline(std::cin, line)) {

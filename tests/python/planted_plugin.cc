@@ -1,4 +1,4 @@
-// A plugin with a wrong kernel or a wrong pass, as the variable PLANTED says, for testing_test.py.
+// A plugin with a wrong kernel or a wrong pass, as the variable TENON_TEST_PLANTED says, for testing_test.py.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -15,7 +15,7 @@ using tenon::Operation;
 namespace kernels = tenon::kernels;
 
 std::string_view Mode() {
-  const char* const mode = std::getenv("PLANTED");
+  const char* const mode = std::getenv("TENON_TEST_PLANTED");
   return mode == nullptr ? "" : mode;
 }
 

@@ -109,8 +109,8 @@ class Folder(unittest.TestCase):
         return next(each for each in models[0].checks if each.check == check)
 
     def planted(self, mode):
-        os.environ["PLANTED"] = mode
-        self.addCleanup(os.environ.pop, "PLANTED")
+        os.environ["TENON_TEST_PLANTED"] = mode
+        self.addCleanup(os.environ.pop, "TENON_TEST_PLANTED")
 
     def command(self, *arguments, **options):
         return subprocess.run([sys.executable, "-B", "-m", "tenon.testing", self.folder, *arguments], text=True,

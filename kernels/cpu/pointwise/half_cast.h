@@ -1,4 +1,5 @@
-// Conversions from and to 16-bit floats. Those from and to f32 are compiled for two instruction sets.
+// Conversions from and to 16-bit floats. Those from and to f32 are compiled for two instruction
+// sets.
 #ifndef TENON_KERNELS_CPU_POINTWISE_HALF_CAST_H_
 #define TENON_KERNELS_CPU_POINTWISE_HALF_CAST_H_
 

@@ -38,7 +38,7 @@ __device__ inline void WaitForCopies() {
 #else
   emulator::Copy copy;
   while (emulator::TakeCopy(kPending, copy)) {
-    *static_cast<Pack<uint64_t, 2>*>(copy.to) = *As<Pack<uint64_t, 2>>(copy.from);
+    *static_cast<Pack<uint64_t, 2>*>(copy.to) = *As<Pack<uint64_t, 2> >(copy.from);
   }
 #endif
 }
