@@ -353,7 +353,7 @@ void InstancePlan::SetEdgeValues(std::mt19937_64& random, DType dtype, EdgeMode 
   }
   const bool sums = HasSums(*rule_);
   std::map<uint16_t, double> variables;
-  if (draws_constants || (constants && mode == EdgeMode::kBetween))
+  if ((draws_constants && mode != EdgeMode::kHidden) || (constants && mode == EdgeMode::kBetween))
     variables = DrawToConditions([&](uint16_t, double planned) {
       values.NextLeaf(dtype);
       const int kind = mode == EdgeMode::kBetween ? 1 : values.Pick(0, 3);
