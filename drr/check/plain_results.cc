@@ -23,12 +23,22 @@ double Epsilon(DType dtype) {
   }
 }
 
+// As many operations round their results into what the bound allows.
+constexpr int64_t kFewOperations = 16;
+
+int64_t OperationsOf(const Instance& instance) {
+  const Block& block = instance.function->region().front();
+  return std::count_if(block.begin(), block.end(),
+                       [](const Operation& op) { return !op.Has(Trait::kConstantLike); });
+}
+
 }  // namespace
 
 absl::StatusOr<PlainResults> EvaluatePlain(const Instance& instance, Evaluator& evaluator) {
   TENON_ASSIGN_OR_RETURN(const Run run,
                          drr::Evaluate(instance.function, ArgumentsOf(instance), evaluator));
   PlainResults results;
+  results.operations = OperationsOf(instance);
   for (Attribute result : run.results) {
     const std::span<const DimExpr> dims = result.type().dims();
     results.shapes.emplace_back(dims.begin(), dims.end());
@@ -54,6 +64,8 @@ double LargestArgument(const Instance& instance) {
 std::string ComparePlain(const PlainResults& real, const PlainResults& source,
                          const PlainResults& result, double argument, DType dtype,
                          bool has_attributes) {
+  const double many =
+      std::max(1.0, static_cast<double>(source.operations) / static_cast<double>(kFewOperations));
   const auto &exact = real.values, &before = source.values, &after = result.values;
   for (size_t r = 0; r < exact.size(); ++r) {
     // How large it is depends on numbers that the type rounds.
@@ -72,7 +84,7 @@ std::string ComparePlain(const PlainResults& real, const PlainResults& source,
         !IsFloat(dtype) ? 0
         : dtype == DType::kF64
             ? (has_attributes ? Epsilon(DType::kF32) : 1e-11) * std::max(largest, 1e-3)
-            : 4 * own + Epsilon(dtype) * (8 * largest + 0.25 * argument);
+            : 4 * own + many * Epsilon(dtype) * (8 * largest + 0.25 * argument);
     for (size_t i = 0; i < exact[r].size(); ++i) {
       const double want = before[r][i], got = after[r][i];
       // A source that leaves the range of the type on its way may become finite, the reverse never.

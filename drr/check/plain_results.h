@@ -15,6 +15,7 @@ namespace tenon::drr {
 struct PlainResults {
   std::vector<std::vector<double>> values;
   std::vector<std::vector<DimExpr>> shapes;
+  int64_t operations = 0;  // of the program, each of which rounds
 };
 
 // Runs the instance with its arguments.
@@ -25,6 +26,8 @@ double LargestArgument(const Instance& instance);
 
 // Empty if `result` is as near to `real` as the law wants, given how far `source` is.
 // `argument`: the largest number that goes in; what is tiny against it may be lost to cancellation.
+// If the source has more than 16 operations, more is allowed in proportion: that it is near itself
+// may be luck.
 std::string ComparePlain(const PlainResults& real, const PlainResults& source,
                          const PlainResults& result, double argument, DType dtype,
                          bool has_attributes);
