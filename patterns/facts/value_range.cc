@@ -48,8 +48,12 @@ bool OneOf(std::string_view name, std::initializer_list<std::string_view> names)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+using KnownRanges = absl::flat_hash_map<const ValueImpl*, ValueRange>;  // never iterated
+
 class Ranges {
  public:
+  explicit Ranges(KnownRanges& known) : known_(known) { known_.clear(); }
+
   ValueRange Of(Value value) {
     if (!value) return Symmetric(0);
     const auto known = known_.find(value.impl());
@@ -382,7 +386,7 @@ class Ranges {
     return {};
   }
 
-  absl::flat_hash_map<const ValueImpl*, ValueRange> known_;
+  KnownRanges& known_;
   int budget_ = kMostRangeSteps;
 };
 
@@ -393,11 +397,12 @@ RangeMemo::~RangeMemo() { CurrentMemo() = outer_; }
 
 // Only of the value that is asked for: how far the search gets depends on where it begins.
 ValueRange ProvenRange(Value value) {
+  thread_local KnownRanges ranges_of_one;  // conditions that fail allocate nothing
+  Ranges ranges(ranges_of_one);
   RangeMemo* const memo = CurrentMemo();
-  if (memo == nullptr || !value) return Ranges().Of(value);
+  if (memo == nullptr || !value) return ranges.Of(value);
   if (const auto known = memo->known_.find(value.impl()); known != memo->known_.end())
     return known->second;
-  Ranges ranges;
   const ValueRange range = ranges.Of(value);
   memo->steps_ += ranges.visited();
   memo->known_.emplace(value.impl(), range);

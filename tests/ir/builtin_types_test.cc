@@ -70,7 +70,7 @@ TEST_F(BuiltinTypesTest, LocationAliasesThatDoubleAreBounded) {
     aliases += "#l" + std::to_string(i) + " = loc(callsite(" + last + " at " + last + "))\n";
   }
   EXPECT_THAT(Read(aliases, "{} : () -> () loc(#l26)"),
-              HasSubstr("aliases written out have more than"));
+              HasSubstr("a location has more than 4096 parts"));
 }
 
 TEST_F(BuiltinTypesTest, MistakesHaveTheirPlace) {

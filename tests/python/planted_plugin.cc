@@ -1,4 +1,5 @@
-// A plugin with a wrong kernel or a wrong pass, as the variable TENON_TEST_PLANTED says, for testing_test.py.
+// A plugin with a wrong kernel or a wrong pass, as the variable TENON_TEST_PLANTED says, for
+// testing_test.py.
 #include <chrono>
 #include <cmath>
 #include <cstdlib>

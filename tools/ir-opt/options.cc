@@ -165,7 +165,7 @@ constexpr tools::Option<Options> kTable[] = {
      }},
 
     {{"view", "", Takes::kOutput, "FILE",
-      "draw the program before and after in FILE.html, .svg or .dot (IR only with -o)"},
+      "draw before and after in FILE.html, .svg or .dot (IR only with -o)"},
      [](Options& o, const Given& g) {
        if (!g.value.ends_with(".html") && !g.value.ends_with(".svg") &&
            !g.value.ends_with(".dot")) {
@@ -549,7 +549,6 @@ Each pass is a flag, such as --cse or --constant-fold='max-bytes=1024'.
   ir-opt model.onnx -O2 --lower -o lowered.mlir  # kernels and memory plan
   ir-opt model.onnx --simplify -o simple.onnx    # a smaller ONNX model
   ir-opt model.onnx --inspect --shape=batch=1    # sizes, FLOPs, unsupported operators
-  ir-opt --check-rules=my.drr
 )",
       .guides =
           R"(  docs/guide/optimize-with-ir-opt.md, docs/guide/debug-passes.md, docs/guide/debug-a-rewrite.md
