@@ -108,7 +108,7 @@ Case MakeCall(std::vector<Tensor> inputs, std::vector<Tensor> outputs,
 using Calls = std::function<std::vector<Case>(DType, int)>;
 
 // A product of depth one with a weight of ones hands on its rows.
-template <typename Attrs>
+template <typename Attrs, int64_t kWide = kColumns>
 std::vector<Case> LinearCalls(DType dtype, int activation) {
   std::vector<Case> calls;
   for (const bool constant : {false, true}) {
@@ -117,15 +117,15 @@ std::vector<Case> LinearCalls(DType dtype, int activation) {
         const double edge = ElementOf(AtEdges(dtype, {kRows}), first);
         const Tensor x = rows == 1 ? Filled(dtype, {1, 1}, [&](int64_t) { return edge; })
                                    : AtEdges(dtype, {rows, 1});
-        std::vector<Tensor> inputs = {x, Ones(dtype, {1, kColumns})};
+        std::vector<Tensor> inputs = {x, Ones(dtype, {1, kWide})};
         std::vector<size_t> constants = constant ? std::vector<size_t>{1} : std::vector<size_t>();
         Attrs attrs = WithActivation<Attrs>(activation);
-        std::vector<Tensor> outputs = {Tensor(dtype, {rows, kColumns})};
+        std::vector<Tensor> outputs = {Tensor(dtype, {rows, kWide})};
         if constexpr (std::is_same_v<Attrs, fused::CompressedLinearAttrs>) {
-          inputs[1] = Ones(constant ? DType::kI8 : DType::kBF16, {1, kColumns});
+          inputs[1] = Ones(constant ? DType::kI8 : DType::kBF16, {1, kWide});
           constants = constant ? std::vector<size_t>{1, 4} : std::vector<size_t>{1};
           inputs.resize(5);
-          if (constant) inputs[4] = Ones(DType::kF32, {1, kColumns});
+          if (constant) inputs[4] = Ones(DType::kF32, {1, kWide});
         } else if constexpr (std::is_same_v<Attrs, fused::LinearChainAttrs>) {
           attrs.biased = false;
           attrs.activate_last = true;
@@ -134,8 +134,8 @@ std::vector<Case> LinearCalls(DType dtype, int activation) {
         } else if constexpr (std::is_same_v<Attrs, fused::NormLinearAttrs>) {
           // The bias alone, as the norm of a zero is zero.
           inputs = {Filled(dtype, {rows, 1}, [](int64_t) { return 0.0; }),
-                    Ones(dtype, {1, kColumns}),
-                    AtEdges(dtype, {kColumns}, 1),
+                    Ones(dtype, {1, kWide}),
+                    AtEdges(dtype, {kWide}, 1),
                     Tensor(),
                     Tensor(),
                     Tensor()};
@@ -257,7 +257,8 @@ std::vector<Case> RecurrenceCalls(DType dtype, int activation) {
 struct Carrier {
   const char* op;
   Calls calls;
-  size_t result = 0;  // the one that shows the activation
+  size_t result = 0;      // the one that is compared
+  const char* what = "";  // behind the name of the op, where it has several results
 };
 
 std::vector<Carrier> Carriers() {
@@ -268,7 +269,9 @@ std::vector<Carrier> Carriers() {
           {"fused.group_norm", GroupNormCalls},
           {"fused.linear", LinearCalls<fused::LinearAttrs>},
           {"fused.linear_chain", LinearCalls<fused::LinearChainAttrs>},
-          {"fused.linear_norm", LinearCalls<fused::LinearNormAttrs>, 1},
+          // The norm of rows whose mean has no rounding: they consist of a power of two of equals.
+          {"fused.linear_norm", LinearCalls<fused::LinearNormAttrs, 32>, 0, "_norm"},
+          {"fused.linear_norm", LinearCalls<fused::LinearNormAttrs>, 1, "_sum"},
           {"fused.norm_linear", LinearCalls<fused::NormLinearAttrs>},
           {"nn.recurrence", RecurrenceCalls}};
 }
@@ -345,7 +348,7 @@ TEST_P(ActivationEdgesTest, FastKernelsAgreeWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(All, ActivationEdgesTest, ::testing::ValuesIn(Carriers()),
                          [](const auto& info) {
-                           std::string name = info.param.op;
+                           std::string name = std::string(info.param.op) + info.param.what;
                            std::replace(name.begin(), name.end(), '.', '_');
                            return name;
                          });

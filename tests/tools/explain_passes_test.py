@@ -71,6 +71,14 @@ def something_between():
   return f.text('b')
 
 
+def row_at_the_end():
+  f = Function(x=T)
+  f.op('a', 'ten.exp', ['x'])
+  f.op('b', 'ten.tanh', ['a'])
+  f.op('m', 'ten.reduce_max', ['b'], 'axes = array<i64: 1>', 'tensor<4x1xf32>')
+  return f.text('m')
+
+
 def no_step():
   f = Function(x='tensor<4x8xf64>')
   f.op('a', 'ten.exp', ['x'], result='tensor<4x8xf64>')
@@ -138,7 +146,8 @@ PASSES = [
     ('fuse-elementwise', 'inputs', many_inputs, ['stopped at s16: the group would have 17 inputs, at most 16 are allowed\n']),
     ('fuse-elementwise', 'steps', many_steps, ['stopped at s32: the group would have 33 steps, at most 32 are allowed\n']),
     ('fuse-elementwise', 'something in between', something_between, [
-        'nearly at a: stopped at m: ten.reduce_max at m of tensor<4x1xf32> cannot be a step of a group\n']),
+        'nearly at a: stopped at m: ten.reduce_max at m reads the group and ten.sub at b needs it: it would stand inside of the group\n']),
+    ('fuse-elementwise', 'a row that nothing else needs', row_at_the_end, ['fired 1 time', 'no other place nearly matches']),
     ('fuse-elementwise', 'its types', no_step, ['fired 1 time', 'no other place nearly matches']),
     ('fuse-loops', 'it fired', lambda: two_loops('y'), ['fuse-loops: fired 1 time\n', '  at first (with second)']),
     ('fuse-loops', 'bounds', lambda: two_loops('y', 'six'), [

@@ -196,10 +196,15 @@ class Grouping {
     return OverLimits(together).empty() && order_.CanContract(group, node);
   }
 
-  // An operation that works per element and cannot be a step, although it reads some.
+  // An operation that works per element and cannot be a step, although it reads some. One that
+  // works on rows is none: what reads the group beside it says that it is in the way.
   void NoteNoStep(Operation* op) {
     PointwiseOp kind;
-    if (!op->Has(Trait::kElementwise) && !FindPointwiseOp(op->name(), kind)) return;
+    const bool is_known = FindPointwiseOp(op->name(), kind);
+    if (is_known ? InfoOf(kind).rows != PointwiseOpInfo::Rows::kNone
+                 : !op->Has(Trait::kElementwise)) {
+      return;
+    }
     for (const OpOperand& operand : op->operands()) {
       const Operation* producer = operand.get().defining_op();
       if (!grouped_.contains(producer)) continue;

@@ -208,6 +208,28 @@ HWY_INLINE void ApplyNorm(const float* x, float* out, int64_t n, const float* sc
   }
 }
 
+// The norm of a row whose sum or squares leave the range of floats, in doubles: its result may be
+// finite. `out` may be x.
+inline void NormInDoubles(const float* x, float* out, const NormRows& rows) {
+  const auto n = static_cast<double>(rows.n);
+  double total = 0, squares = 0;
+  if (rows.subtract_mean) {
+    for (int64_t i = 0; i < rows.n; ++i) total += static_cast<double>(x[i]);
+  }
+  const double mean = total / n;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const double distance = static_cast<double>(x[i]) - mean;
+    squares += distance * distance;
+  }
+  const double inverse = 1 / std::sqrt(squares / n + static_cast<double>(rows.epsilon));
+  for (int64_t i = 0; i < rows.n; ++i) {
+    double v = (static_cast<double>(x[i]) - mean) * inverse;
+    if (rows.scale != nullptr) v *= static_cast<double>(rows.scale[i]);
+    if (rows.bias != nullptr) v += static_cast<double>(rows.bias[i]);
+    out[i] = static_cast<float>(v);
+  }
+}
+
 HWY_INLINE void Fetch(const float* x, int64_t n) {
   for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(x + i);
 }
@@ -240,6 +262,10 @@ inline void NormEach(const NormRows& rows) {
     }
     const float mean = kMean ? total * over_n : 0;
     const float squares = kMean ? SquaredDistance(x, n, mean) : SumOfSquares(x, n);
+    if (!(squares <= std::numeric_limits<float>::max())) {  // NaN neither
+      NormInDoubles(x, out, rows);
+      continue;
+    }
     const V root = hn::Sqrt(Const(squares * over_n + epsilon));
     const float inverse = hn::GetLane(hn::Div(Const(1), root));
     ApplyNorm<kScale, kBias>(x, out, n, scale, bias, mean, inverse);
