@@ -330,6 +330,17 @@ class EnginesTest(Folder):
         self.assertEqual(self.script("1 / 0").reason, "ZeroDivisionError: division by zero")
         self.assertIn("no such file", self.script("x", script="other.py:make").reason)
 
+    def test_rule_that_a_script_refutes(self):
+        # Outputs of a script are arrays, with which the search for the step runs.
+        self.add("erf.mlir", ERF)
+        self.add("wrong.drr", WRONG_RULE)
+        self.add("make.py", "import math\nimport numpy as np\ndef make():\n    x = np.ones((1, 8), np.float32)\n"
+                            "    return lambda x: np.vectorize(lambda v: math.exp(math.erf(v / math.sqrt(2))))(x).astype(np.float32), [x.tolist()]\n")
+        self.add("tenon-models.json", json.dumps({"script": "make.py:make", "rules": ["wrong.drr"]}))
+        check = self.only(self.validate(checks=["script"]), "script")
+        self.assertEqual((check.status, check.reason), ("failed", ""))
+        self.assertEqual(check.findings[0].rule, "exp-is-one-more")
+
     def test_package_of_a_script_is_missing(self):
         self.add("linear.mlir", small_models.LINEAR)
         self.add("make.py", "import no_such_package")
@@ -338,7 +349,7 @@ class EnginesTest(Folder):
         self.assertEqual(check.status, "skipped")
         self.assertIn("no_such_package", check.reason)
 
-    def engine(self, body):
+    def engine(self, body, *options):
         """A package onnxruntime that computes with Tenon."""
         self.add("packages/onnxruntime/__init__.py", f"""
 import types, tenon
@@ -357,12 +368,18 @@ class InferenceSession:
 """)
         path = os.pathsep.join([str(self.folder / "packages"), os.environ["PYTHONPATH"]])
         shutil.copytree(small_models.MODELS / "bert.eager.ts17", self.folder / "bert")
-        result = self.command("--checks=onnxruntime", "--json=report.json", env={**os.environ, "PYTHONPATH": path})
+        result = self.command("--checks=onnxruntime", "--json=report.json", *options, env={**os.environ, "PYTHONPATH": path})
         return result, json.loads((self.folder / "report.json").read_text())["models"][0]["checks"][0]
 
     def test_other_engine(self):
         result, check = self.engine("")
         self.assertEqual((result.returncode, check["status"]), (0, "passed"), result.stdout)
+
+    def test_rule_that_another_engine_refutes(self):
+        self.add("wrong.drr", "rule no-softmax {\n  match   softmax(x) {axis = any}\n  replace sigmoid(x)\n  lowers  ops(nn.softmax)\n}\n")
+        result, check = self.engine("", "--rules=wrong.drr")
+        self.assertEqual((result.returncode, check["status"]), (1, "failed"), result.stdout)
+        self.assertEqual(check["findings"][0]["rule"], "no-softmax")
 
     def test_node_that_differs_from_another_engine(self):
         result, check = self.engine("outputs = [value + 1 if value.dtype.kind == 'f' and value.ndim == 3 else value for value in outputs]")

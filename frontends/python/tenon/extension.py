@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, NamedTuple, Sequence
 
-from . import _core
+from . import _core, arguments
 from .errors import InvalidArgument
 from .insertion import InsertionPoint
 
@@ -92,7 +92,7 @@ class Extension(_core.Extension):
           InvalidArgument: The declaration is wrong; the message has the place in it.
           AlreadyExists: There is such an operation.
         """
-        name = declaration.partition("(")[0].strip()
+        name = arguments.text("the declaration", declaration).partition("(")[0].strip()
         text = declaration
         if shape is not None:
             if not callable(shape):

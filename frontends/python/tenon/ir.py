@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Union
 
+from . import arguments
 from ._core import Attribute, Block, Module, Operation, Region, Type, Value
 from .insertion import InsertionPoint
 from .models import load
@@ -39,14 +41,25 @@ def tensor(dtype: str, shape: Sequence[int | str | None] | None) -> str:
       dtype: The element type as in text: "f32", "i64", "i1".
       shape: Numbers, expressions of symbols, and None for dimensions of which nothing is known. None: any rank.
     """
+    arguments.text("the element type", dtype)
     if shape is None:
         return f"tensor<*x{dtype}>"
-    extents = "".join(f"{dim}x" if isinstance(dim, int) else "?x" for dim in shape)
+    if isinstance(shape, str) or not isinstance(shape, Iterable):
+        raise arguments.wrong("the shape", shape, "a tuple such as ('B', 8)")
+    shape = tuple(shape)
+    extents = "".join(f"{_extent(dim)}x" for dim in shape)
     if not any(isinstance(dim, str) for dim in shape):
         return f"tensor<{extents}{dtype}>"
     names = ", ".join('"' + dim.replace("\\", "\\\\").replace('"', '\\"') + '"' if isinstance(dim, str) else '""'
                       for dim in shape)
     return f"tensor<{extents}{dtype}, [{names}]>"
+
+
+def _extent(dim: Any) -> str:
+    """The text of a dimension in front of the element type."""
+    if dim is None or isinstance(dim, str):
+        return "?"
+    return str(arguments.integer("a dimension", dim, least=0))
 
 
 def function(module: Module, name: str = "main", **inputs: TypeLike) -> Callable[[Callable[..., Any]], Operation]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, Union
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Sequence, Union
 
-from . import _core
+from . import _core, arguments
 from .errors import DiagnosticWarning, InvalidArgument
 from .programs import Program
 from .report import OptimizeReport
@@ -48,15 +49,17 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
       UnsupportedOperation: The model uses something that Tenon cannot represent.
       ResourceExhausted: The model is beyond a limit, or there is no memory.
     """
+    if extension is not None and not isinstance(extension, _core.Extension):
+        raise arguments.wrong("extension", extension, "a tenon.Extension")
     options: dict[str, Any] = {
-        "allow_unregistered": allow_unregistered,
-        "external_data": os.fspath(external_data) if external_data is not None else "",
-        "allow_external_links": allow_external_links,
-        "parameter_files": [os.fspath(path) for path in parameters],
-        "replaceable": [replaceable] if isinstance(replaceable, str) else list(replaceable),
-        "sizes": {key: [size] if isinstance(size, int) else list(size) for key, size in (sizes or {}).items()},
-        "part": part,
-        "keep_names": keep_names,
+        "allow_unregistered": arguments.flag("allow_unregistered", allow_unregistered),
+        "external_data": os.fsdecode(external_data) if external_data is not None else "",
+        "allow_external_links": arguments.flag("allow_external_links", allow_external_links),
+        "parameter_files": arguments.paths("parameters", parameters),
+        "replaceable": arguments.texts("replaceable", replaceable),
+        "sizes": _sizes(sizes),
+        "part": arguments.text("part", part),
+        "keep_names": arguments.flag("keep_names", keep_names),
         "extension": extension,
     }
     if isinstance(source, (str, os.PathLike)):
@@ -66,8 +69,22 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
         handle = _core.load_path(path, **options)
     else:
         content, default_name = _content(source)
-        handle = _core.load_bytes(content, name or default_name, **options)
+        handle = _core.load_bytes(content, arguments.text("name", name or default_name), **options)
     return Model(handle, on_diagnostic)
+
+
+def _sizes(sizes: Any) -> dict[str, list[int]]:
+    """Sizes of dimensions and inputs as lists."""
+    if sizes is None:
+        return {}
+    if not isinstance(sizes, Mapping):
+        raise arguments.wrong("sizes", sizes, "a dict such as {'batch': 1}")
+    result = {}
+    for key, size in sizes.items():
+        name = f"the size of '{key}'"
+        many = size if isinstance(size, Iterable) and not isinstance(size, str) else [size]
+        result[arguments.text("a name in sizes", key)] = [arguments.integer(name, extent) for extent in many]
+    return result
 
 
 def _content(source: Any) -> tuple[bytes, str]:
@@ -120,7 +137,7 @@ class Model:
           pipeline: Pipeline text in place of a level, such as "canonicalize,cse".
           rules: Rules objects, and paths of files in text notation. They are applied after the built-in rules.
           precision: "fp32", "bf16" or "int8", for the weights of linear layers.
-          disabled_rules: Names of rules, families or patterns that are not applied.
+          disabled_rules: Names of rules, families or patterns that are not applied. A str is one name.
           fast_math: Applies rules that may overflow, or change infinities or the sign of zeros.
           verify_each: Verifies the IR after each pass.
           threads: Threads that share out the functions; 0 means one per core. The report has times for 1 only.
@@ -133,6 +150,8 @@ class Model:
         """
         if isinstance(rules, (Rules, str, os.PathLike)):
             rules = [rules]
+        elif not isinstance(rules, Iterable):
+            raise arguments.wrong("rules", rules, "Rules, as tenon.rule makes them, a path, or a list of these")
         files: list[str] = []
         texts: list[tuple[str, str]] = []
         for source in rules:
@@ -143,9 +162,13 @@ class Model:
             else:
                 raise TypeError(f"rules cannot be read from a {type(source).__name__} (expected a Rules or a path)")
         try:
-            done = self._handle.optimize(level=level, pipeline=pipeline, precision=precision, rule_files=files,
-                                         rule_texts=texts, disabled_rules=list(disabled_rules), fast_math=fast_math,
-                                         verify_each=verify_each, threads=threads, explain=explain, progress=progress)
+            done = self._handle.optimize(
+                level=arguments.integer("level", level, 32), pipeline=arguments.text("pipeline", pipeline),
+                precision=arguments.text("precision", precision), rule_files=files, rule_texts=texts,
+                disabled_rules=arguments.texts("disabled_rules", disabled_rules),
+                fast_math=arguments.flag("fast_math", fast_math), verify_each=arguments.flag("verify_each", verify_each),
+                threads=arguments.integer("threads", threads, 32), explain=arguments.text("explain", explain),
+                progress=progress)
         finally:
             self._tell()
         return OptimizeReport(**done)
@@ -168,7 +191,7 @@ class Model:
           UnsupportedOperation: No kernel supports an operation. The message names it and its node.
           Unavailable: There is no such device.
         """
-        if device == "cpu":
+        if arguments.text("device", device) == "cpu":
             cuda_device = -1
         elif device == "cuda":
             cuda_device = 0
@@ -177,9 +200,12 @@ class Model:
         else:
             raise InvalidArgument(f"there is no device '{device}' (expected cpu, cuda or cuda:N)")
         try:
-            handle = self._handle.compile(threads=threads, cuda_device=cuda_device, reference=reference,
-                                          weight_cache=os.fspath(weight_cache), verify_weights=verify_weights,
-                                          memory_bytes=memory_limit, loop_trips=loop_limit)
+            handle = self._handle.compile(
+                threads=arguments.integer("threads", threads, 32), cuda_device=cuda_device,
+                reference=arguments.flag("reference", reference), weight_cache=os.fsdecode(weight_cache),
+                verify_weights=arguments.flag("verify_weights", verify_weights),
+                memory_bytes=arguments.integer("memory_limit", memory_limit, least=0),
+                loop_trips=arguments.integer("loop_limit", loop_limit, least=0))
         finally:
             self._tell()
         return Program(handle)
@@ -217,7 +243,8 @@ class Model:
         Optimize with pipeline="onnx-O2" before: other levels choose layouts that only Tenon's kernels gain from.
         """
         try:
-            self._handle.export_onnx(os.fspath(path), opset=opset, ops=ops)
+            self._handle.export_onnx(os.fsdecode(path), opset=arguments.integer("opset", opset, 32),
+                                     ops=arguments.text("ops", ops))
         finally:
             self._tell()
 

@@ -121,7 +121,10 @@ def _options(function: PassFunction, called: str) -> list[PassOption]:
         elif parameter.kind is parameter.KEYWORD_ONLY:
             options.append(_option(parameter, called))
         elif parameter.kind is not parameter.VAR_KEYWORD:
-            positional += 1 if positional < 2 or parameter.default is parameter.empty else 0
+            if positional == 2 and parameter.default is not parameter.empty:
+                raise TypeError(f"{called}: the argument {parameter.name} is not keyword-only (expected a * before the options, "
+                                "as in `def f(module, context, *, limit=10)`)")
+            positional += 1
     if positional != 2:
         raise TypeError(f"{called} has {positional} arguments (expected an operation and a context; options are keyword-only)")
     return options
@@ -137,7 +140,9 @@ def _option(parameter: inspect.Parameter, called: str) -> PassOption:
     else:
         kind = _PARTS.get(type(default), "")
     if not kind:
-        raise TypeError(f"{called}: the option {parameter.name} has no type (expected a default or an annotation: bool, int, "
+        given = f"the type {text}" if required and annotation is not parameter.empty else (
+            "no type" if required else f"a default of the type {type(default).__name__}")
+        raise TypeError(f"{called}: the option {parameter.name} has {given} (expected a default or an annotation: bool, int, "
                         "str or a list of str)")
     # Also what is not used must be a value of the type.
     text = {"bool": "false", "int": "0"}.get(kind, "") if required else _text(default)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 
-from . import _core
+from . import _core, arguments
 from ._core import CancelToken
 
 if TYPE_CHECKING:
@@ -113,7 +113,11 @@ class Program:
           results: "numpy", "torch" (PyTorch tensors that share the memory), or "tensor" (tenon.Tensor objects).
         """
         args, kwargs = _split(inputs)
-        raw = self._handle.run(args, kwargs, cancel, seed, _is_numpy(results))
+        try:
+            raw = self._handle.run(args, kwargs, cancel, seed, _is_numpy(results))
+        except TypeError:
+            _check(cancel, seed)
+            raise
         return self._results(_converted(raw, results))
 
     async def run_async(self, inputs: Inputs, *, seed: int = 0, results: str = "numpy",
@@ -160,6 +164,16 @@ def _list(specs: Sequence[TensorSpec]) -> str:
     return ", ".join(f"{s.name}: {s.dtype}[{', '.join('?' if d is None else str(d) for d in s.shape)}]" for s in specs)
 
 
+def _check(cancel: Any, seed: Any) -> None:
+    """Raises the TypeError for a wrong argument of a run. Only a run that has failed asks, as this takes time."""
+    if cancel is not None and not isinstance(cancel, CancelToken):
+        raise arguments.wrong("cancel", cancel, "a tenon.CancelToken") from None
+    try:
+        arguments.integer("seed", seed, 65, least=0)
+    except (TypeError, ValueError) as error:
+        raise error from None
+
+
 def _is_numpy(results: str) -> bool:
     if results not in ("numpy", "torch", "tensor"):
         raise ValueError(f"there are no results of the kind {results!r} (expected numpy, torch or tensor)")
@@ -187,11 +201,15 @@ class Session:
     def run(self, inputs: Inputs | Binding, *, cancel: CancelToken | None = None, seed: int = 0,
             results: str = "numpy") -> Any:
         """Runs the program as Program.run does. With a Binding it returns None: read Binding.output()."""
-        if isinstance(inputs, Binding):
-            self._handle.run_binding(inputs._handle, cancel, seed)
-            return None
-        args, kwargs = _split(inputs)
-        raw = self._handle.run(args, kwargs, cancel, seed, _is_numpy(results))
+        try:
+            if isinstance(inputs, Binding):
+                self._handle.run_binding(inputs._handle, cancel, seed)
+                return None
+            args, kwargs = _split(inputs)
+            raw = self._handle.run(args, kwargs, cancel, seed, _is_numpy(results))
+        except TypeError:
+            _check(cancel, seed)
+            raise
         return self._program._results(_converted(raw, results))
 
     @property

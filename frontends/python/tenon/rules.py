@@ -210,10 +210,15 @@ class _Writer:
 def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str, extension: Extension | None) -> Rules:
     import inspect
 
+    if not inspect.isfunction(function):
+        raise TypeError(f"a rule is made from a {type(function).__name__} (expected a function)")
+    if not function.__name__.isidentifier():
+        raise TypeError("a rule has the name of its function, and a lambda has none (expected a def)")
     parameters = inspect.signature(function).parameters.values()
     for parameter in parameters:
-        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
-            raise TypeError(f"{function.__name__}: the argument {parameter.name} is no plain one")
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.default is not parameter.empty:
+            raise TypeError(f"{function.__name__}: the argument {parameter.name} is not positional, or has a default (expected "
+                            "one plain argument for each value of the rule)")
         if not parameter.name.isascii() or not parameter.name.islower():
             raise TypeError(f"{function.__name__}: the argument {parameter.name} (expected a name in lower case)")
     arguments = [Value("", (), {}, parameter.name) for parameter in parameters]

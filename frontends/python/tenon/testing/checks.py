@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, Callable, Mapping, Sequence
 
 from .. import _core
+from ..arrays import adapt
 from ..errors import Error
-from ..programs import Program
+from ..programs import Program, TensorSpec
 from . import engines
 from .results import CheckResult, Finding, finite, position_of, split_type
 from .subject import Case, Skip, Subject, Worst, relative, run, shape_of
@@ -249,10 +251,22 @@ def _bisect(subject: Subject, cases: Sequence[Case], reference: bool,
     try:
         step: dict[str, Any] = _core.testing_bisect(
             subject.plain._handle, optimize=subject.optimize_options, reference=reference,
-            inputs=[case.inputs for case in cases], expected=expected, tolerances=subject.tolerances, reduce=True)
+            inputs=[_tensors(subject.plain_program.inputs, case.inputs) for case in cases],
+            expected=[_tensors(subject.plain_program.outputs, outputs) for outputs in expected],
+            tolerances=subject.tolerances, reduce=True)
     except Error:
         return None
     return step if step["outcome"] == "step" else None
+
+
+def _tensors(specs: Sequence[TensorSpec], values: Sequence[Any]) -> list[_core.Tensor]:
+    """Values of other engines and scripts as tensors. Lists and numbers get the element type of the port."""
+    tensors = []
+    for spec, value in zip(specs, values):
+        if isinstance(value, (list, tuple, numbers.Number)):
+            value = adapt(value, spec.dtype, spec.name)[0]
+        tensors.append(value if isinstance(value, _core.Tensor) else _core.Tensor(value))
+    return tensors
 
 
 def _name_first_node(subject: Subject, engine: engines.OnnxRuntime, result: CheckResult) -> None:
