@@ -143,6 +143,9 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
           if (!node.mapped) item = {kNone, kNone};
           if (!operand) return Value();
           operands.push_back(operand);
+          for (unsigned r = each.result + 1u; each.rest && r < operand.defining_op()->num_results();
+               ++r)
+            operands.push_back(operand.defining_op()->result(r));
         }
       }
       segments.push_back(static_cast<int64_t>(operands.size() - before));

@@ -136,7 +136,9 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
   for (size_t g = 0; g < node.operands.size(); ++g) {
     std::vector<Edge> edges;
     for (const OperandPattern& operand : node.operands[g]) {
-      TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(operand.val, in_source));
+      const bool lists = def.operands[g].arity == Arity::kVariadic && !in_each_;
+      TENON_ASSIGN_OR_RETURN(
+          Edge edge, lists ? AddRest(operand.val, in_source) : AddEdge(operand.val, in_source));
       // In the pattern of an Each, the list stands for one item.
       if (out_.nodes[edge.node].kind == ValNode::Kind::kEach && !in_each_ &&
           def.operands[g].arity != Arity::kVariadic) {
@@ -342,7 +344,7 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   return index;
 }
 
-absl::StatusOr<Edge> Compiler::AddTop(const ValRef& val, bool in_source) {
+absl::StatusOr<Edge> Compiler::AddRest(const ValRef& val, bool in_source) {
   ValRef first = val;
   first.rest = false;
   TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(first, in_source));
@@ -358,8 +360,8 @@ absl::StatusOr<Edge> Compiler::AddTop(const ValRef& val, bool in_source) {
 absl::StatusOr<Edge> Compiler::AddEdge(const ValRef& val, bool in_source) {
   if (val.rest)
     return Error(
-        fmt::format("{} stands for several results (expected them only in match and "
-                    "replace)",
+        fmt::format("{} stands for several results (expected them in match, in replace, and as "
+                    "operands of an operation that takes a list)",
                     ToString(val)));
   TENON_ASSIGN_OR_RETURN(const uint16_t index, AddNode(val.node, in_source));
   TENON_RETURN_IF_ERROR(CheckHasResult(index, val));
@@ -485,7 +487,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   }
   std::set<uint16_t> root_ops;
   for (const ValRef& root : rule_.roots()) {
-    TENON_ASSIGN_OR_RETURN(out_.roots.emplace_back(), AddTop(root, true));
+    TENON_ASSIGN_OR_RETURN(out_.roots.emplace_back(), AddRest(root, true));
     FindRootOps(out_.roots.back(), root_ops);
   }
   std::set<uint16_t> anchors;
@@ -515,7 +517,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   TENON_RETURN_IF_ERROR(AddCoinciding());
   const size_t source_nodes = out_.nodes.size();
   for (const ValRef& result : rule_.results()) {
-    TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddTop(result, false));
+    TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddRest(result, false));
     if (out_.nodes[out_.results.back().node].kind == ValNode::Kind::kEach)
       return Error(fmt::format("{} stands for any number of values, and cannot replace one",
                                ToString(result)));

@@ -42,8 +42,7 @@ absl::Status Compiler::FindClimbs() {
                                                                 std::vector<Climb>& climbs) {
     for (const auto& group : out_.nodes[n].operands) {
       for (const Edge& edge : group) {
-        if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat ||
-            out_.nodes[edge.node].kind == ValNode::Kind::kEach)
+        if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat || out_.IsList(edge))
           continue;
         if (without.count(edge.node)) continue;
         if (reached.count(edge.node) || path(edge.node, climbs)) {

@@ -324,9 +324,48 @@ bool Matcher::EachAgain(const Goal& goal, const Binding& binding) {
 // How many operands the items behind that of the goal take, without the lists among them.
 unsigned Matcher::SinglesBehind(const Goal& goal) const {
   const std::vector<Edge>& pattern = rule_->nodes[goal.edge.node].operands[goal.group];
-  return static_cast<unsigned>(std::count_if(
-      pattern.begin() + goal.item + 1, pattern.end(),
-      [&](const Edge& item) { return rule_->nodes[item.node].kind != ValNode::Kind::kEach; }));
+  return static_cast<unsigned>(
+      std::count_if(pattern.begin() + goal.item + 1, pattern.end(),
+                    [&](const Edge& item) { return !rule_->IsList(item); }));
+}
+
+// The results of an operation from one on, all of them. An operation that nothing else of the match
+// has found yet is that of the next operand.
+bool Matcher::RestOfResults(const Goal& goal) {
+  const Edge& edge = rule_->nodes[goal.edge.node].operands[goal.group][goal.item];
+  const auto [first, size] = goal.op->operand_group(goal.group);
+  const Binding& binding = bound_[edge.node];
+  if (binding.bound) failed_ |= binding.causes;
+  Operation* from = binding.bound          ? binding.op
+                    : goal.position < size ? goal.op->operand(first + goal.position).defining_op()
+                                           : nullptr;
+  const unsigned count =
+      from != nullptr && from->num_results() > edge.result ? from->num_results() - edge.result : 0;
+  bool same = (binding.bound || count > 0) && count <= size - goal.position;
+  for (unsigned i = 0; same && i < count; ++i)
+    same = goal.op->operand(first + goal.position + i) == from->result(edge.result + i);
+  if (!same) {
+    return Fail(goal.op, [&] {
+      return fmt::format(
+          "operand {} does not begin the results of {} from {} on, which the rule wants",
+          first + goal.position, rule_->nodes[edge.node].info->name(), edge.result);
+    });
+  }
+  Goal rest = goal;
+  rest.position += count;
+  if (binding.bound) rest.causes |= binding.causes;
+  ++rest.item;
+  Push(rest);
+  if (binding.bound) return true;
+  Goal value;
+  value.kind = Goal::Kind::kValue;
+  value.edge = Edge{edge.node, edge.result};
+  value.position = first + goal.position;
+  value.value = goal.op->operand(value.position);
+  value.parent = goal.op;
+  value.causes = goal.causes;
+  Push(value);
+  return true;
 }
 
 bool Matcher::Sequence(Goal goal) {
@@ -334,9 +373,8 @@ bool Matcher::Sequence(Goal goal) {
   const std::pair<unsigned, unsigned> group = goal.op->operand_group(goal.group);
   const unsigned first = group.first, size = group.second;
   const auto wrong_count = [&] {
-    const auto lists = std::count_if(pattern.begin(), pattern.end(), [&](const Edge& item) {
-      return rule_->nodes[item.node].kind == ValNode::Kind::kEach;
-    });
+    const auto lists = std::count_if(pattern.begin(), pattern.end(),
+                                     [&](const Edge& item) { return rule_->IsList(item); });
     return fmt::format("it has {} operands, the rule wants {}{}", size,
                        lists > 0 ? "at least " : "", pattern.size() - static_cast<size_t>(lists));
   };
@@ -344,6 +382,7 @@ bool Matcher::Sequence(Goal goal) {
     return goal.position == size || Fail(goal.op, wrong_count);
   }
   const Edge& edge = pattern[goal.item];
+  if (edge.rest) return RestOfResults(goal);
   if (rule_->nodes[edge.node].kind == ValNode::Kind::kEach) {
     if (bound_[edge.node].bound) return EachAgain(goal, bound_[edge.node]);
     if (goal.position + SinglesBehind(goal) > size) return Fail(goal.op, wrong_count);

@@ -131,8 +131,103 @@ TEST_F(RestTest, Mistakes) {
   EXPECT_THAT(
       Why("rule r { let p = relu(neg(x))\nmatch p, relu(p)#0...\nreplace x, relu(x)#0... }"),
       HasSubstr("which are no list there"));
-  EXPECT_THAT(Why("rule r { match relu(split(x) {axis = any, sizes = any}#0...)\nreplace x }"),
-              HasSubstr("expected them only in match and replace"));
+  EXPECT_THAT(
+      Why("rule r { match relu(split(x) {axis = any, sizes = any}#0...)\nreplace x }"),
+      HasSubstr("x.drr:1:23: ten.split(x) {axis = any, sizes = any}#0... stands for several "
+                "results, and operand 'x' of ten.relu is one value"));
+  EXPECT_THAT(Why("rule r { match concat(relu(x)#1, x) {axis = 0}\nreplace x }"),
+              HasSubstr("x.drr:1:31: ten.relu has 1 result (expected a number below 1)"));
+  EXPECT_THAT(
+      Why("rule r { let p = relu(x)\nmatch concat(each p) {axis = 0}\nreplace x }"),
+      HasSubstr("x.drr:2:19: p#0... stands for the rest of the results, which are no list"));
+}
+
+// ---- results as operands -----------------------------------------------------------------------
+
+constexpr char kJoin[] =
+    "rule join { let parts = split(x) {axis = a, sizes = s}\n"
+    "match concat(parts, parts#1...) {axis = a}\nreplace x }";
+constexpr char kJoinEach[] =
+    "rule join { let parts = split(x) {axis = a, sizes = s}\n"
+    "match concat(each parts) {axis = a}\nreplace x }";
+
+TEST_F(RestTest, AllResultsAreOperands) {
+  for (const char* rule : {kJoin, kJoinEach}) {
+    const std::string body =
+        fmt::format(kSplit, "%x") +
+        "  %y = ten.concat(%a, %b, %c) <{axis = 1}> : (tensor<2x2xf32>, tensor<2x2xf32>, "
+        "tensor<2x2xf32>) -> tensor<2x6xf32>\n"
+        "  %n = ten.neg(%y) : (tensor<2x6xf32>) -> tensor<2x6xf32>\n";
+    // The function returns a part of the result, so that its type is that of other tests.
+    std::string part = fmt::format(kSplit, "%n");
+    for (const char* name : {"%a", "%b", "%c"})
+      part.replace(part.find(name), 2, "%d" + std::string(name + 1));
+    const std::string after = After(rule, body + part, "%da");
+    EXPECT_EQ(after.find("ten.concat"), std::string::npos) << after;
+    EXPECT_THAT(after, HasSubstr("ten.neg(%x)"));
+    EXPECT_EQ(Check(rule), "");
+  }
+}
+
+TEST_F(RestTest, OnlyAllResultsInTheirOrderAreOperands) {
+  for (const char* operands : {"%a, %c, %b", "%a, %b, %b", "%x2, %b, %c", "%b, %c, %a"}) {
+    const std::string body =
+        "  %x2 = ten.slice(%x) <{axes = [1], ends = #core.dims<2>, starts = #core.dims<0>, steps = "
+        "[1]}> : (tensor<2x6xf32>) -> tensor<2x2xf32>\n" +
+        fmt::format(kSplit, "%x") +
+        fmt::format(
+            "  %y = ten.concat({}) <{{axis = 1}}> : (tensor<2x2xf32>, tensor<2x2xf32>, "
+            "tensor<2x2xf32>) -> tensor<2x6xf32>\n",
+            operands);
+    std::string part = fmt::format(kSplit, "%y");
+    for (const char* name : {"%a", "%b", "%c"})
+      part.replace(part.find(name), 2, "%d" + std::string(name + 1));
+    for (const char* rule : {kJoin, kJoinEach})
+      EXPECT_THAT(After(rule, body + part, "%da"), HasSubstr("ten.concat")) << operands;
+  }
+}
+
+// Results of what the rule makes, and single results in another order.
+TEST_F(RestTest, ResultsOfMadeOperations) {
+  const char* all =
+      "rule r { let parts = split(neg(x)) {axis = a, sizes = s}\n"
+      "match concat(each parts) {axis = a}\nlet made = split(x) {axis = a, sizes = s}\n"
+      "replace neg(concat(made#0...) {axis = a}) lowers before(neg, split) }";
+  EXPECT_EQ(Check(all), "");
+  const char* two =
+      "rule r { let parts = split(neg(x)) {axis = a, sizes = {M, N}}\n"
+      "match concat(parts#1, parts) {axis = a}\nlet made = split(x) {axis = a, sizes = {M, N}}\n"
+      "replace neg(concat(made#1, made) {axis = a}) lowers before(neg, split) }";
+  EXPECT_EQ(Check(two), "");
+  const char* wrong =
+      "rule r { let parts = split(neg(x)) {axis = a, sizes = {M, N}}\n"
+      "match concat(parts#1, parts) {axis = a}\nreplace neg(x) }";
+  EXPECT_NE(Check(wrong), "");
+  for (const char* rule : {all, two, kJoin, kJoinEach}) {
+    const std::string text = ToString(Read(rule)[0]);
+    EXPECT_EQ(ToString(Read(text)[0]), text) << text;
+  }
+}
+
+TEST_F(RestTest, PositionsOfTheLargest) {
+  const char* rule =
+      "rule r { let t = topk(neg(x)) {k = k, axis = a, largest = true}\n"
+      "match t#1, t\nlet made = topk(x) {k = k, axis = a, largest = false}\n"
+      "replace made#1, neg(made) lowers before(neg, topk) }";
+  const std::string text = ToString(Read(rule)[0]);
+  EXPECT_EQ(ToString(Read(text)[0]), text);
+}
+
+// The same in C++.
+TEST_F(RestTest, ResultsAsOperandsInCpp) {
+  Val x("x");
+  Attr<int64_t> axis("a");
+  Attr<Dims> sizes("s");
+  Val parts = Split(x, {.axis = axis, .sizes = sizes});
+  const Rule rule = Rule("join").Match(Concat({parts.Rest(0)}, {.axis = axis})).Replace(x);
+  ReferenceEvaluator evaluator(MakeKernelRegistry());
+  EXPECT_TRUE(CheckRule(rule, context_, evaluator).ok());
+  EXPECT_THAT(ToString(rule), HasSubstr("#0..."));
 }
 
 TEST_F(RestTest, PrintsAsItIsRead) {
