@@ -145,6 +145,9 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
         return Error(fmt::format("{}: {} at operand '{}', which is not variadic", node.op,
                                  rule_.in_text() ? "'each'" : "Each", def.operands[g].name));
       }
+      if (operand.maybe && edge.rest)
+        return Error(fmt::format("{}: {} may be empty (expected it without {})", node.op,
+                                 ToString(operand.val), rule_.in_text() ? "'maybe'" : "Maybe"));
       if (operand.maybe && def.operands[g].arity == Arity::kSingle) {
         return Error(fmt::format("{}: {} at operand '{}', which is not optional", node.op,
                                  rule_.in_text() ? "'maybe'" : "Maybe", def.operands[g].name));
@@ -349,11 +352,16 @@ absl::StatusOr<Edge> Compiler::AddRest(const ValRef& val, bool in_source) {
   first.rest = false;
   TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(first, in_source));
   edge.rest = val.rest;
+  if (!val.rest) return edge;
   const Node& node = out_.nodes[edge.node];
-  if (val.rest && (node.kind != ValNode::Kind::kOp || node.info->def().results.empty() ||
-                   node.info->def().results.back().arity != Arity::kVariadic))
-    return Error(fmt::format("{} stands for the rest of the results, which are no list there",
-                             ToString(val)));
+  if (node.kind != ValNode::Kind::kOp)
+    return Error(fmt::format("{} stands for a list of results, and {} is one value", ToString(val),
+                             ToString(ValRef{val.node, 0})));
+  const std::vector<OperandDef>& results = node.info->def().results;
+  if (results.empty() || results.back().arity != Arity::kVariadic)
+    return Error(
+        fmt::format("{} stands for a list of results, and {} has exactly {} (expected one of them)",
+                    ToString(val), node.info->name(), results.size()));
   return edge;
 }
 

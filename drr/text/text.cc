@@ -49,7 +49,11 @@ std::string RuleTextParser::NearestOp(const std::string& name) const {
 
 absl::StatusOr<OperandPattern> RuleTextParser::ParseOperand() {
   if (Take("maybe")) {
+    const Token at = token_;
     TENON_ASSIGN_OR_RETURN(Val val, ParenthesizedVal());
+    if (val.ref().rest)
+      return ErrorAt(
+          at, fmt::format("{} may be empty (expected it without 'maybe')", ToString(val.ref())));
     return OperandPattern{val.ref(), true};
   }
   TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
@@ -200,8 +204,9 @@ absl::Status RuleTextParser::CheckResults(const ValRef& val, const Token& at) co
   if (info == nullptr || info->def().results.empty()) return absl::OkStatus();
   const std::vector<OperandDef>& results = info->def().results;
   if (val.rest && results.back().arity != Arity::kVariadic) {
-    return ErrorAt(at, fmt::format("{} stands for the rest of the results, which are no list there",
-                                   ToString(val)));
+    return ErrorAt(at, fmt::format("{} stands for a list of results, and {} has exactly {} "
+                                   "(expected one of them, such as '#0')",
+                                   ToString(val), info->name(), results.size()));
   }
   if (results.back().arity == Arity::kSingle && static_cast<size_t>(val.result) >= results.size()) {
     return ErrorAt(at, fmt::format("{} has {} result{} (expected a number below {})", info->name(),
