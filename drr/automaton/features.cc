@@ -183,9 +183,8 @@ class Variants {
     bool fixed = true;  // so far each group has one operand
     for (size_t g = 0; g < node.operands.size(); ++g) {
       const std::vector<Edge>& edges = node.operands[swapped && g < 2 ? 1 - g : g];
-      const bool each = std::any_of(edges.begin(), edges.end(), [&](const Edge& edge) {
-        return rule_.nodes[edge.node].kind == ValNode::Kind::kEach;
-      });
+      const bool each = std::any_of(edges.begin(), edges.end(),
+                                    [&](const Edge& edge) { return rule_.IsList(edge); });
       const auto group = static_cast<int16_t>(g);
       const Arity arity = groups[g].arity;
       if (arity == Arity::kVariadic && !each)
@@ -194,7 +193,7 @@ class Variants {
         Require(draft, Test::Kind::kPresent, place, group, {edges.empty() ? 0u : 1u}, op);
       for (size_t i = 0; i < edges.size(); ++i) {
         if (edges[i].maybe) continue;
-        if (rule_.nodes[edges[i].node].kind == ValNode::Kind::kEach) break;
+        if (rule_.IsList(edges[i])) break;
         Place at{place, static_cast<uint16_t>(g), static_cast<uint16_t>(i), -1};
         if (fixed && arity == Arity::kSingle) at.operand = static_cast<int32_t>(g);
         below.push_back({edges[i], tests_.Add(at), op});

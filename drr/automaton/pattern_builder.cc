@@ -305,9 +305,8 @@ class PatternBuilder {
     std::map<std::pair<uint16_t, uint16_t>, OpPattern::Operand> first;  // by node and result
     for (uint16_t g = 0; g < node.operands.size(); ++g) {
       const std::vector<Edge>& edges = node.operands[g];
-      const bool each = std::any_of(edges.begin(), edges.end(), [&](const Edge& edge) {
-        return rule_.nodes[edge.node].kind == ValNode::Kind::kEach;
-      });
+      const bool each = std::any_of(edges.begin(), edges.end(),
+                                    [&](const Edge& edge) { return rule_.IsList(edge); });
       const Arity arity = groups[g].arity;
       if (arity == Arity::kVariadic && !each)
         made.counts.push_back({g, static_cast<uint32_t>(edges.size())});
@@ -316,7 +315,7 @@ class PatternBuilder {
       for (uint16_t i = 0; i < edges.size(); ++i) {
         const Edge& edge = edges[i];
         const ValNode::Kind kind = rule_.nodes[edge.node].kind;
-        if (kind == ValNode::Kind::kEach) break;
+        if (rule_.IsList(edge)) break;
         const OpPattern::Operand operand{g, i, edge.maybe, Of(edge)};
         if (operand.pattern != kAnything) made.operands.push_back(operand);
         if (edge.maybe || (kind != ValNode::Kind::kVariable && kind != ValNode::Kind::kOp))

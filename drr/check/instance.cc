@@ -141,8 +141,12 @@ std::optional<Instance> InstancePlan::Build(DType dtype, Extents extents) const 
           if (from.kind == ValNode::Kind::kEach && !node.mapped) item = {list, id};
           const Value operand = build(each);
           if (!node.mapped) item = {kNone, kNone};
+          if (!operand && each.rest && made[each.node] != nullptr) continue;  // there are none
           if (!operand) return Value();
           operands.push_back(operand);
+          for (unsigned r = each.result + 1u; each.rest && r < operand.defining_op()->num_results();
+               ++r)
+            operands.push_back(operand.defining_op()->result(r));
         }
       }
       segments.push_back(static_cast<int64_t>(operands.size() - before));

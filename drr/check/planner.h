@@ -92,8 +92,11 @@ class Planner {
   void DrawBounds(uint16_t n, size_t axes);  // starts and ends of a slice that are variables
   bool HalfOperand(uint16_t n, const Shape& shape);
   bool ConcatOperands(uint16_t n, const Shape& shape);
+  bool JoinedResults(const Edge& rest, const Shape& shape, size_t axis, int64_t& sum);
+  std::optional<size_t> ResultsOf(uint16_t n);
+  const Dims* PartsOf(uint16_t n, const AttrCode& sizes);
   bool SplitOperand(uint16_t n, int result, const Shape& shape);
-  bool SplitInParts(const Node& node, uint16_t sizes, size_t axis, int result, const Shape& shape);
+  bool SplitInParts(uint16_t n, const AttrCode& sizes, size_t axis, int result, const Shape& shape);
   std::optional<int64_t> SlicedExtent(uint16_t n, int rank, int64_t axis, Unknown out);
   bool GatherOperands(uint16_t n, const Shape& shape);
   bool LookupOperands(uint16_t n, const Shape& shape);

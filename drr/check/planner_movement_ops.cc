@@ -22,6 +22,12 @@ Shape Front(const Shape& shape, size_t n) {
   return Shape(shape.begin(), shape.begin() + static_cast<ptrdiff_t>(n));
 }
 
+// Does the rule leave the sizes of a split open?
+bool IsAnySizes(const AttrCode& code) {
+  return code.type == AttrType::kDims &&
+         (code.kind == AttrCode::Kind::kVariable || code.kind == AttrCode::Kind::kAny);
+}
+
 }  // namespace
 
 bool Planner::ReshapeOperand(uint16_t n, const Shape& shape) {
@@ -211,6 +217,19 @@ bool Planner::HalfOperand(uint16_t n, const Shape& shape) {
   return Demand(node.operands[0][0], whole);
 }
 
+// Operands of a concatenation to `shape` that are results of one operation, from one on. Adds their
+// extents to `sum`.
+bool Planner::JoinedResults(const Edge& rest, const Shape& shape, size_t axis, int64_t& sum) {
+  const size_t end = ResultsOf(rest.node).value_or(rest.result + size_t{1});
+  for (size_t r = rest.result; r < end; ++r) {
+    Shape part = shape;
+    part[axis] = Fresh();
+    if (!Demand(Edge{rest.node, static_cast<uint16_t>(r)}, part)) return false;
+    sum += Value(part[axis]);
+  }
+  return true;
+}
+
 bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
   const Node& node = rule_.nodes[n];
   const int rank = static_cast<int>(shape.size());
@@ -219,6 +238,10 @@ bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
   if (axis >= shape.size()) return false;
   int64_t sum = 0;
   for (const Edge& edge : node.operands[0]) {
+    if (edge.rest) {
+      if (!JoinedResults(edge, shape, axis, sum)) return false;
+      continue;
+    }
     Shape part = shape;
     part[axis] = Fresh();
     if (!Demand(edge, part)) return false;
@@ -247,16 +270,48 @@ bool Planner::ConcatOperands(uint16_t n, const Shape& shape) {
   return Unify(shape[axis], Number(sum));
 }
 
-// The sizes are any: two parts or three.
-bool Planner::SplitInParts(const Node& node, uint16_t sizes, size_t axis, int result,
-                           const Shape& shape) {
-  const auto [value, is_new] = attrs_.emplace(sizes, AttrValue());
-  if (is_new) {
+// The sizes of a split of which the rule says nothing: two parts or three, and more if the rule
+// names more. Where it names the rest of the results behind the first, also one.
+const Dims* Planner::PartsOf(uint16_t n, const AttrCode& sizes) {
+  AttrValue& value =
+      sizes.kind == AttrCode::Kind::kAny ? any_attrs_[{n, sizes.slot}] : attrs_[sizes.variable];
+  if (std::holds_alternative<std::monostate>(value)) {
+    int named = 0;
+    bool rest = false;
+    const auto note = [&](const std::vector<Edge>& edges) {
+      for (const Edge& edge : edges) {
+        if (edge.node != n) continue;
+        named = std::max(named, edge.result + (edge.rest ? 0 : 1));
+        rest |= edge.rest;
+      }
+    };
+    note(rule_.roots);
+    for (const Node& node : rule_.nodes)
+      for (const std::vector<Edge>& group : node.operands) note(group);
+    const bool one = rest && named <= 1 && Chance(0.2);
     Dims parts;
-    for (int i = Pick(2, 3); i > 0; --i) parts.push_back(DimExpr::Constant(context_, Pick(1, 3)));
-    value->second = parts;
+    for (int i = one ? 1 : Pick(std::max(2, named), std::max(3, named + 1)); i > 0; --i)
+      parts.push_back(DimExpr::Constant(context_, Pick(1, 3)));
+    value = parts;
   }
-  const auto* parts = std::get_if<Dims>(&value->second);
+  return std::get_if<Dims>(&value);
+}
+
+// How many results the planned operation has; nullopt if nothing says so.
+std::optional<size_t> Planner::ResultsOf(uint16_t n) {
+  const Node& node = rule_.nodes[n];
+  if (node.info->name() != "ten.split") return std::nullopt;
+  for (const AttrCode& code : node.attrs) {
+    if (code.kind == AttrCode::Kind::kDims) return code.dims.size();
+    if (!IsAnySizes(code)) continue;
+    if (const Dims* parts = PartsOf(n, code)) return parts->size();
+  }
+  return std::nullopt;
+}
+
+bool Planner::SplitInParts(uint16_t n, const AttrCode& sizes, size_t axis, int result,
+                           const Shape& shape) {
+  const Dims* parts = PartsOf(n, sizes);
   if (parts == nullptr || axis >= shape.size() || static_cast<size_t>(result) >= parts->size())
     return false;
   int64_t whole = 0;
@@ -264,7 +319,7 @@ bool Planner::SplitInParts(const Node& node, uint16_t sizes, size_t axis, int re
   Shape from = shape;
   from[axis] = Number(whole);
   return Unify(shape[axis], Number((*parts)[static_cast<size_t>(result)].constant())) &&
-         Demand(node.operands[0][0], from);
+         Demand(rule_.nodes[n].operands[0][0], from);
 }
 
 bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
@@ -276,8 +331,7 @@ bool Planner::SplitOperand(uint16_t n, int result, const Shape& shape) {
   const AttrCode* sizes = nullptr;
   for (const AttrCode& code : node.attrs) {
     if (code.kind == AttrCode::Kind::kDims) sizes = &code;
-    if (code.kind == AttrCode::Kind::kVariable && code.type == AttrType::kDims)
-      return SplitInParts(node, code.variable, axis, result, shape);
+    if (IsAnySizes(code)) return SplitInParts(n, code, axis, result, shape);
   }
   if (sizes == nullptr || axis >= shape.size() ||
       static_cast<size_t>(result) >= sizes->dims.size()) {

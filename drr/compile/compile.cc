@@ -136,13 +136,18 @@ absl::Status Compiler::AddOp(const ValNode& node, bool in_source, Node& code) {
   for (size_t g = 0; g < node.operands.size(); ++g) {
     std::vector<Edge> edges;
     for (const OperandPattern& operand : node.operands[g]) {
-      TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(operand.val, in_source));
+      const bool lists = def.operands[g].arity == Arity::kVariadic && !in_each_;
+      TENON_ASSIGN_OR_RETURN(
+          Edge edge, lists ? AddRest(operand.val, in_source) : AddEdge(operand.val, in_source));
       // In the pattern of an Each, the list stands for one item.
       if (out_.nodes[edge.node].kind == ValNode::Kind::kEach && !in_each_ &&
           def.operands[g].arity != Arity::kVariadic) {
         return Error(fmt::format("{}: {} at operand '{}', which is not variadic", node.op,
                                  rule_.in_text() ? "'each'" : "Each", def.operands[g].name));
       }
+      if (operand.maybe && edge.rest)
+        return Error(fmt::format("{}: {} may be empty (expected it without {})", node.op,
+                                 ToString(operand.val), rule_.in_text() ? "'maybe'" : "Maybe"));
       if (operand.maybe && def.operands[g].arity == Arity::kSingle) {
         return Error(fmt::format("{}: {} at operand '{}', which is not optional", node.op,
                                  rule_.in_text() ? "'maybe'" : "Maybe", def.operands[g].name));
@@ -342,24 +347,29 @@ absl::StatusOr<uint16_t> Compiler::AddNode(const ValPtr& node, bool in_source) {
   return index;
 }
 
-absl::StatusOr<Edge> Compiler::AddTop(const ValRef& val, bool in_source) {
+absl::StatusOr<Edge> Compiler::AddRest(const ValRef& val, bool in_source) {
   ValRef first = val;
   first.rest = false;
   TENON_ASSIGN_OR_RETURN(Edge edge, AddEdge(first, in_source));
   edge.rest = val.rest;
+  if (!val.rest) return edge;
   const Node& node = out_.nodes[edge.node];
-  if (val.rest && (node.kind != ValNode::Kind::kOp || node.info->def().results.empty() ||
-                   node.info->def().results.back().arity != Arity::kVariadic))
-    return Error(fmt::format("{} stands for the rest of the results, which are no list there",
-                             ToString(val)));
+  if (node.kind != ValNode::Kind::kOp)
+    return Error(fmt::format("{} stands for a list of results, and {} is one value", ToString(val),
+                             ToString(ValRef{val.node, 0})));
+  const std::vector<OperandDef>& results = node.info->def().results;
+  if (results.empty() || results.back().arity != Arity::kVariadic)
+    return Error(
+        fmt::format("{} stands for a list of results, and {} has exactly {} (expected one of them)",
+                    ToString(val), node.info->name(), results.size()));
   return edge;
 }
 
 absl::StatusOr<Edge> Compiler::AddEdge(const ValRef& val, bool in_source) {
   if (val.rest)
     return Error(
-        fmt::format("{} stands for several results (expected them only in match and "
-                    "replace)",
+        fmt::format("{} stands for several results (expected them in match, in replace, and as "
+                    "operands of an operation that takes a list)",
                     ToString(val)));
   TENON_ASSIGN_OR_RETURN(const uint16_t index, AddNode(val.node, in_source));
   TENON_RETURN_IF_ERROR(CheckHasResult(index, val));
@@ -485,7 +495,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   }
   std::set<uint16_t> root_ops;
   for (const ValRef& root : rule_.roots()) {
-    TENON_ASSIGN_OR_RETURN(out_.roots.emplace_back(), AddTop(root, true));
+    TENON_ASSIGN_OR_RETURN(out_.roots.emplace_back(), AddRest(root, true));
     FindRootOps(out_.roots.back(), root_ops);
   }
   std::set<uint16_t> anchors;
@@ -515,7 +525,7 @@ absl::StatusOr<CompiledRule> Compiler::Run() {
   TENON_RETURN_IF_ERROR(AddCoinciding());
   const size_t source_nodes = out_.nodes.size();
   for (const ValRef& result : rule_.results()) {
-    TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddTop(result, false));
+    TENON_ASSIGN_OR_RETURN(out_.results.emplace_back(), AddRest(result, false));
     if (out_.nodes[out_.results.back().node].kind == ValNode::Kind::kEach)
       return Error(fmt::format("{} stands for any number of values, and cannot replace one",
                                ToString(result)));

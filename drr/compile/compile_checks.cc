@@ -40,15 +40,18 @@ absl::Status Compiler::FindClimbs() {
   std::set<uint16_t> without;
   std::function<bool(uint16_t, std::vector<Climb>&)> path = [&](uint16_t n,
                                                                 std::vector<Climb>& climbs) {
-    for (const auto& group : out_.nodes[n].operands) {
-      for (const Edge& edge : group) {
-        if (edge.maybe || out_.nodes[edge.node].kind == ValNode::Kind::kSplat ||
-            out_.nodes[edge.node].kind == ValNode::Kind::kEach)
-          continue;
-        if (without.count(edge.node)) continue;
-        if (reached.count(edge.node) || path(edge.node, climbs)) {
-          climbs.push_back({edge.node, edge.result, n});
-          return true;
+    // The rest of results may be none, and leads nowhere then: it comes last.
+    for (const bool rest : {false, true}) {
+      for (const auto& group : out_.nodes[n].operands) {
+        for (const Edge& edge : group) {
+          const ValNode::Kind kind = out_.nodes[edge.node].kind;
+          if (edge.rest != rest || edge.maybe || kind == ValNode::Kind::kSplat ||
+              kind == ValNode::Kind::kEach || without.count(edge.node))
+            continue;
+          if (reached.count(edge.node) || path(edge.node, climbs)) {
+            climbs.push_back({edge.node, edge.result, n});
+            return true;
+          }
         }
       }
     }

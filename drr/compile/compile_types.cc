@@ -104,9 +104,7 @@ absl::Status Compiler::CheckElementTypes(const Bound& always) {
     restrict_to(all[at], def.constraint.dtypes, {.role = role, .def = &def, .op = &info});
   };
   // Of a list each item is an operand, and all of it may be none.
-  const auto is_one = [&](const Edge& edge) {
-    return !edge.maybe && out_.nodes[edge.node].kind != ValNode::Kind::kEach;
-  };
+  const auto is_one = [&](const Edge& edge) { return !edge.maybe && !out_.IsList(edge); };
   each_op([&](uint16_t n, const Node& node) {
     const OpDef& def = node.info->def();
     for (size_t g = 0; g < node.operands.size(); ++g) {

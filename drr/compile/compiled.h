@@ -20,7 +20,7 @@ struct Edge {
   uint16_t node = kNone;  // index into CompiledRule::nodes
   uint16_t result = 0;    // which result of the node
   bool maybe = false;     // the operand may be absent
-  bool rest = false;      // of a root and its result: also the results behind
+  bool rest = false;      // also the results behind; of roots, their results and operands
 };
 
 // A dimension expression; nodes refer to each other by index into CompiledRule::dims.
@@ -123,6 +123,11 @@ struct CompiledRule {
   // Sets of op nodes that may be one operation; an empty set means all.
   std::vector<std::vector<uint16_t>> coincide;
 
+  // True if an operand pattern stands for any number of operands: an Each, or the results of an
+  // operation from one on.
+  bool IsList(const Edge& edge) const {
+    return edge.rest || nodes[edge.node].kind == ValNode::Kind::kEach;
+  }
   // True if op nodes `a` and `b` may match one operation.
   bool MayCoincide(uint16_t a, uint16_t b) const;
 };

@@ -69,8 +69,8 @@ class Compiler {
   absl::StatusOr<uint16_t> AddNode(const ValPtr& node, bool in_source);
   // Adds the node and refers to one of its results, which must exist.
   absl::StatusOr<Edge> AddEdge(const ValRef& val, bool in_source);
-  // The same for a value of Match or Replace, which may be the rest of the results of an operation.
-  absl::StatusOr<Edge> AddTop(const ValRef& val, bool in_source);
+  // The same for a value that may be the rest of the results of an operation.
+  absl::StatusOr<Edge> AddRest(const ValRef& val, bool in_source);
   absl::Status CheckHasResult(uint16_t index, const ValRef& val) const;
   absl::Status AddOp(const ValNode& node, bool in_source, Node& code);
   absl::Status AddMapped(const ValNode& node, bool in_source, Node& code);

@@ -218,6 +218,10 @@ class Matcher {
   unsigned SinglesBehind(const Goal& goal) const;
   bool Sequence(Goal goal);
   bool EachAgain(const Goal& goal, const Binding& binding);
+  bool RestOfResults(const Goal& goal);
+  // Whether each list of results has as many operands as the operation has results, as all of the
+  // match says.
+  bool CountsOfRests();
   bool BindAttr(uint16_t variable, const BoundArg& arg, Operation* op, Causes causes);
   void BindValue(uint16_t node, const Goal& goal);
   // Whether a part of the source graph can match a value, judged without the rest of the match. If

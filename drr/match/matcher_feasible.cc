@@ -59,9 +59,8 @@ bool Matcher::AllFeasible(const Node& node, Operation* op, bool swapped) {
     const std::vector<Edge>& pattern = node.operands[swapped && g < 2 ? 1 - g : g];
     const auto [first, size] = op->operand_group(static_cast<unsigned>(g));
     if (node.info->def().operands[g].arity == Arity::kVariadic) {
-      const bool any_number = std::any_of(pattern.begin(), pattern.end(), [&](const Edge& edge) {
-        return rule_->nodes[edge.node].kind == ValNode::Kind::kEach;
-      });
+      const bool any_number = std::any_of(pattern.begin(), pattern.end(),
+                                          [&](const Edge& edge) { return rule_->IsList(edge); });
       if (any_number) continue;
       if (size != pattern.size()) return false;
     } else if (pattern.empty() || size == 0) {

@@ -34,7 +34,8 @@ bool Matcher::Finish() {
     choice.use = goal.value.uses().first;
     return Open(choice);
   }
-  finished_ = SolveDims() && FinishLets() && LateConditions() && (!whole || UsesInside());
+  finished_ = (tolerance_ > 0 || CountsOfRests()) && SolveDims() && FinishLets() &&
+              LateConditions() && (!whole || UsesInside());
   return finished_;
 }
 

@@ -35,7 +35,7 @@ std::vector<Operation*> Placement::Staying() const {
         if (node.kind == ValNode::Kind::kEach) {
           for (Value value : match_.EachOf(edge.node)) read(value);
         } else if (node.in_source) {
-          read(match_.ValueOf(edge));
+          for (Value value : match_.ValuesOf(edge)) read(value);
         }
       }
     }

@@ -101,6 +101,7 @@ class Application {
   std::string Build();
   std::string BuildOp(uint16_t n);
   std::string AddEach(const Edge& edge, absl::InlinedVector<Value, 6>& operands);
+  std::string AddRest(const Edge& edge, absl::InlinedVector<Value, 6>& operands);
   Value Operand(const Edge& edge, DType splat_dtype);
   Value BuildSplat(const Node& node, DType dtype);
   std::vector<Replacement> Pairs() const;
@@ -201,6 +202,20 @@ std::string Application::AddEach(const Edge& edge, absl::InlinedVector<Value, 6>
   return "";
 }
 
+// The results of an operation from one on.
+std::string Application::AddRest(const Edge& edge, absl::InlinedVector<Value, 6>& operands) {
+  if (rule_.nodes[edge.node].in_source) {
+    for (const Value value : match_.ValuesOf(edge)) {
+      if (std::string reason = placement_.Provide(value); !reason.empty()) return reason;
+      operands.push_back(value);
+    }
+    return "";
+  }
+  Operation* op = made_for_[edge.node];
+  for (unsigned r = edge.result; r < op->num_results(); ++r) operands.push_back(op->result(r));
+  return "";
+}
+
 // Why a value is none of the attribute that an operation gets from it; empty if it is one.
 std::string WhyNoAttribute(const Node& node, const AttrCode& code, const AttrValue& value,
                            Attribute made) {
@@ -237,6 +252,10 @@ std::string Application::BuildOp(uint16_t n) {
   for (const auto& group : node.operands) {
     size_t before = operands.size();
     for (const Edge& edge : group) {
+      if (edge.rest) {
+        if (std::string reason = AddRest(edge, operands); !reason.empty()) return reason;
+        continue;
+      }
       if (rule_.nodes[edge.node].kind == ValNode::Kind::kEach) {
         if (std::string reason = AddEach(edge, operands); !reason.empty()) return reason;
         continue;

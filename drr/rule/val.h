@@ -70,8 +70,9 @@ class Val {
   const ValRef& ref() const { return ref_; }          // the node and its result
   // The result `index` of the same operation.
   Val result(int index) const { return Val(ValRef{ref_.node, index}); }
-  // In Match: the results from `index` on, none or more. In Replace: as many results as the matched
-  // one has, from `index` on, without those that an earlier Rest of this operation stands for.
+  // The results from `index` on, none or more. As an operand of a variadic group: all of them, in
+  // their order. In Match: matched values. In Replace: as many results as the matched one has, from
+  // `index` on, without those that an earlier Rest of this operation stands for.
   Val Rest(int index) const { return Val(ValRef{ref_.node, index, true}); }
   // The same value with a name for messages. Use the returned Val in place of the old one.
   Val As(const char* name) const;

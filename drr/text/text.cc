@@ -49,7 +49,11 @@ std::string RuleTextParser::NearestOp(const std::string& name) const {
 
 absl::StatusOr<OperandPattern> RuleTextParser::ParseOperand() {
   if (Take("maybe")) {
+    const Token at = token_;
     TENON_ASSIGN_OR_RETURN(Val val, ParenthesizedVal());
+    if (val.ref().rest)
+      return ErrorAt(
+          at, fmt::format("{} may be empty (expected it without 'maybe')", ToString(val.ref())));
     return OperandPattern{val.ref(), true};
   }
   TENON_ASSIGN_OR_RETURN(Val val, ParseVal());
@@ -83,7 +87,14 @@ absl::StatusOr<Val> RuleTextParser::ParseOp(const std::string& name, Token at) {
                                groups.size() == 1 ? "" : "s"));
     }
     if (!Take("none")) {
+      const Token operand_at = token_;
       TENON_ASSIGN_OR_RETURN(OperandPattern operand, ParseOperand());
+      if (operand.val.rest && def.operands[g].arity != Arity::kVariadic) {
+        return ErrorAt(operand_at,
+                       fmt::format("{} stands for several results, and operand '{}' of "
+                                   "{} is one value",
+                                   ToString(operand.val), def.operands[g].name, info->name()));
+      }
       groups[g].push_back(std::move(operand));
     }
     if (def.operands[g].arity != Arity::kVariadic) ++g;
@@ -178,11 +189,30 @@ absl::StatusOr<Val> RuleTextParser::ParseValHere() {
   absl::StatusOr<Val> val = !Is("(")                    ? Variable(name)
                             : functions_.contains(name) ? ParsePatternCall(name, at)
                                                         : ParseOp(name, at);
-  if (val.ok() && Take("#")) {
-    TENON_ASSIGN_OR_RETURN(const int index, IntegerWithin(0, kMaxResults));
-    return Take("...") ? val->Rest(index) : val->result(index);
+  if (!val.ok() || !Take("#")) return val;
+  const Token index_at = token_;
+  TENON_ASSIGN_OR_RETURN(const int index, IntegerWithin(0, kMaxResults));
+  const Val chosen = Take("...") ? val->Rest(index) : val->result(index);
+  TENON_RETURN_IF_ERROR(CheckResults(chosen.ref(), index_at));
+  return chosen;
+}
+
+// Refuses results that the operation of a part never has.
+absl::Status RuleTextParser::CheckResults(const ValRef& val, const Token& at) const {
+  if (val.node->kind != ValNode::Kind::kOp) return absl::OkStatus();
+  const OpInfo* info = FindOp(val.node->op);
+  if (info == nullptr || info->def().results.empty()) return absl::OkStatus();
+  const std::vector<OperandDef>& results = info->def().results;
+  if (val.rest && results.back().arity != Arity::kVariadic) {
+    return ErrorAt(at, fmt::format("{} stands for a list of results, and {} has exactly {} "
+                                   "(expected one of them, such as '#0')",
+                                   ToString(val), info->name(), results.size()));
   }
-  return val;
+  if (results.back().arity == Arity::kSingle && static_cast<size_t>(val.result) >= results.size()) {
+    return ErrorAt(at, fmt::format("{} has {} result{} (expected a number below {})", info->name(),
+                                   results.size(), results.size() == 1 ? "" : "s", results.size()));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Rule> RuleTextParser::Coinciding(Rule rule) {

@@ -1,5 +1,6 @@
 // Names in the text of rules that nothing binds, and words that are misspelt.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "drr/text/text_parser.h"
@@ -15,6 +16,12 @@ struct BoundNames {
   std::set<const AttrNode*> attrs;
   std::set<const DimNode*> dims;
   std::vector<std::string> val_names, attr_names, dim_names;
+  // Attributes of the match that are terms, and bind nothing: by the variables that they read.
+  struct Read {
+    std::string name;  // of the attribute
+    AttrRef term;
+  };
+  std::map<const AttrNode*, Read> read;
 
   void AddDim(const DimRef& dim) {
     std::vector<const DimNode*> pending = {dim.get()};
@@ -48,10 +55,43 @@ struct BoundNames {
       for (const auto& group : node.operands)
         for (const OperandPattern& operand : group) pending.push_back(operand.val.node.get());
       for (const ValRef& alternative : node.alternatives) pending.push_back(alternative.node.get());
-      for (const auto& [name, attr] : node.attrs) AddAttr(attr);
+      for (const auto& [name, attr] : node.attrs) {
+        AddAttr(attr);
+        for (const ArgRef& arg : attr->args)
+          if (arg.attr) read.emplace(arg.attr.get(), Read{name, attr});
+      }
       AddAttr(node.splat);
       AddAttr(node.let_variable);
     }
+  }
+  // How to bind a variable that only a term of the match reads; empty for others.
+  std::string HowToBind(const AttrNode& variable) const {
+    const auto found = read.find(&variable);
+    if (found == read.end()) return "";
+    const auto& [name, attr] = found->second;
+    std::string fresh = "v";
+    while (std::count(attr_names.begin(), attr_names.end(), fresh) +
+               std::count(val_names.begin(), val_names.end(), fresh) >
+           0)
+      fresh += 'v';
+    std::string instead = fmt::format("terms of '{}'", fresh);
+    if (attr->term != nullptr && attr->term->kind == TermNode::Kind::kList) {
+      const std::vector<TermRef>& elements = attr->term->operands;
+      const auto is_variable = [&](const TermRef& element) {
+        return element->kind == TermNode::Kind::kArgument &&
+               element->argument.attr.get() == &variable;
+      };
+      const auto element = std::find_if(elements.begin(), elements.end(), is_variable);
+      const bool fixed = std::none_of(elements.begin(), elements.end(), [](const TermRef& other) {
+        return other->kind == TermNode::Kind::kSpread;
+      });
+      if (fixed && element != elements.end())
+        instead = fmt::format("'where len({0}) == {1}' and '{0}[{2}]'", fresh, elements.size(),
+                              element - elements.begin());
+    }
+    return fmt::format(
+        ": '{} = {}' is a term, which binds nothing (expected '{} = {}', with {} in place of '{}')",
+        name, ToString(*attr), name, fresh, instead, variable.name);
   }
 };
 
@@ -77,8 +117,10 @@ absl::Status RuleTextParser::CheckNames(const Rule& rule) const {
   }
   for (const auto& [attr, at] : asked_attrs_) {
     if (bound.attrs.count(attr.get()) > 0) continue;
-    return ErrorAt(at, fmt::format("attribute variable '{}' is not bound by the match{}",
-                                   attr->name, DidYouMean(attr->name, bound.attr_names)));
+    const std::string how = bound.HowToBind(*attr);
+    return ErrorAt(at,
+                   fmt::format("attribute variable '{}' is not bound by the match{}", attr->name,
+                               how.empty() ? DidYouMean(attr->name, bound.attr_names) : how));
   }
   for (const auto& [dim, at] : asked_dims_) {
     if (bound.dims.count(dim.get()) > 0) continue;

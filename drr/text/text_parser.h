@@ -105,6 +105,7 @@ class RuleTextParser {
   absl::Status AttrsInside(const OpInfo& info) const;
   absl::StatusOr<Val> ParseOp(const std::string& name, Token at);
   absl::StatusOr<OperandPattern> ParseOperand();
+  absl::Status CheckResults(const ValRef& val, const Token& at) const;
   absl::StatusOr<AttrRef> ParseAttr(AttrType type);
   absl::StatusOr<AttrRef> AsAttr(const Term& term, AttrType type, const Token& at);
   absl::Status CheckKind(Kinds given, AttrType type, const Token& at) const;

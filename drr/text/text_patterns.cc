@@ -257,6 +257,10 @@ absl::StatusOr<Val> RuleTextParser::ParseEach() {
     TENON_ASSIGN_OR_RETURN(const std::string name, Name("a name"));
     const Val list = ListNamed(name);
     if (list.ref().node->kind == ValNode::Kind::kEach) return list;
+    if (list.ref().node->kind == ValNode::Kind::kOp) {
+      TENON_RETURN_IF_ERROR(CheckResults(list.Rest(0).ref(), at));
+      return list.Rest(0);
+    }
     return ErrorAt(at, fmt::format("'{}' is one value (expected a list)", name));
   }
   if (const std::string list = ListAhead(); !list.empty()) ListNamed(list);

@@ -356,6 +356,9 @@ absl::StatusOr<Term> RuleTextParser::ParseArgument(TermKind kind) {
   if (word != nullptr && word->result == TermKind::kValue) return ParseTerm();
   const Token at = token_;
   TENON_ASSIGN_OR_RETURN(const Val val, ParseVal());
+  if (val.ref().rest)
+    return ErrorAt(
+        at, fmt::format("{} stands for several results (expected one value)", ToString(val.ref())));
   asked_vals_.emplace_back(val.ref(), at);
   return Term(val);
 }

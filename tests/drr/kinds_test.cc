@@ -204,6 +204,29 @@ TEST_F(KindsTest, NamesThatNothingBindsAreToldWhereTheyStand) {
             "x.drr:1:81: dimension 'N' is not bound by the match");
 }
 
+// A term of the match binds nothing: the message says how to write it.
+TEST_F(KindsTest, NamesInTermsOfTheMatchAreToldHowToBind) {
+  const auto reduced = [&](const std::string& axes, const std::string& rest) {
+    return Why("rule r { match neg(neg(reduce_sum(x) {axes = " + axes + "})) " + rest + " }");
+  };
+  EXPECT_EQ(reduced("{a}", "replace reduce_sum(x) {axes = {a}}"),
+            "x.drr:1:47: attribute variable 'a' is not bound by the match: 'axes = {a}' is a term, "
+            "which binds nothing (expected 'axes = v', with 'where len(v) == 1' and 'v[0]' in "
+            "place of 'a')");
+  EXPECT_EQ(reduced("v", "where len(v) == 1 replace reduce_sum(x) {axes = {v[0]}}"), "accepted");
+  EXPECT_EQ(reduced("{0, a}", "replace reduce_sum(x) {axes = {0, a}}"),
+            "x.drr:1:50: attribute variable 'a' is not bound by the match: 'axes = {0, a}' is a "
+            "term, which binds nothing (expected 'axes = v', with 'where len(v) == 2' and 'v[1]' "
+            "in place of 'a')");
+  EXPECT_EQ(Why("rule r { match neg(neg(cumsum(v) {axis = a + 1})) replace cumsum(v) {axis = a} }"),
+            "x.drr:1:42: attribute variable 'a' is not bound by the match: 'axis = a + 1' is a "
+            "term, which binds nothing (expected 'axis = vv', with terms of 'vv' in place of 'a')");
+  // Bound elsewhere, it is compared.
+  EXPECT_EQ(Why("rule r { match neg(neg(reduce_sum(cumsum(x) {axis = a}) {axes = {a}})) "
+                "replace reduce_sum(cumsum(x) {axis = a}) {axes = {a}} }"),
+            "accepted");
+}
+
 TEST_F(KindsTest, MisspeltWordsAreSuggested) {
   EXPECT_THAT(Why("rule r { match relu(x) replce x }"), HasSubstr("did you mean 'replace'?"));
   EXPECT_THAT(Why("rul r { match relu(x) replace x }"), HasSubstr("did you mean 'rule'?"));

@@ -336,6 +336,59 @@ const Spelling kOthers[] = {
 };
 TENON_SPELLINGS(OtherForms, kOthers);
 
+// Spellings that patterns/README.md lists as those that no rule takes.
+const Spelling kLeft[] = {
+    {"SoftplusBehindABound", "!ten.softplus",
+     [](Graph& g) {
+       V x = X(g);
+       g.Out(
+           g.Op("Where", {g.Op("Greater", {x, 20.0}), x, Unary(g, "Log", g.Add(1.0, Exp(g, x)))}));
+     },
+     13, false},
+    {"GeluOfSize", "!nn.gelu",
+     [](Graph& g) {
+       V x = X(g), size = Unary(g, "Abs", x);
+       g.Out(g.Add(g.Mul(x, 0.5), g.Mul(g.Mul(size, 0.5), Erf(g, size))));
+     },
+     11, false},
+    {"GeluOfHalf", "!nn.gelu",
+     [](Graph& g) {
+       V z = g.Mul(X(g), 0.5);
+       g.Out(g.Mul(z, g.Add(1.0, Unary(g, "Erf", g.Mul(z, kSqrt2)))));
+     },
+     11, false},
+    {"TanhOfSigmoid", "!ten.tanh",
+     [](Graph& g) { g.Out(g.Sub(g.Mul(Sigmoid(g, g.Mul(X(g), 2.0)), 2.0), 1.0)); }, 11, false},
+    {"SigmoidOfSoftplus", "!ten.sigmoid",
+     [](Graph& g) { g.Out(Exp(g, Neg(g, Unary(g, "Softplus", Neg(g, X(g)))))); }, 11, false},
+    {"SigmoidOfBranches", "!nn.silu",
+     [](Graph& g) {
+       V x = X(g), e = Exp(g, x);
+       V low = g.Div(e, g.Add(1.0, e)), high = g.Div(1.0, g.Add(1.0, Exp(g, Neg(g, x))));
+       g.Out(g.Mul(x, g.Op("Where", {g.Op("Less", {x, 0.0}), low, high})));
+     },
+     13, false},
+    {"MishOfSquare", "!nn.mish",
+     [](Graph& g) {
+       V x = X(g), s = g.Pow(g.Add(1.0, Exp(g, x)), 2.0);
+       g.Out(g.Mul(x, g.Sub(1.0, g.Div(2.0, g.Add(s, 1.0)))));
+     },
+     11, false},
+    {"HardSwishOfBounded", "!ten.hard_swish",
+     [](Graph& g) {
+       V x = X(g);
+       g.Out(g.Mul(x, g.Add(g.Div(Clip(g, x, -3, 3), 6.0), 0.5)));
+     },
+     11, false},
+    {"ReluOfSize", "!ten.relu",
+     [](Graph& g) {
+       V x = X(g);
+       g.Out(g.Mul(g.Add(x, Unary(g, "Abs", x)), 0.5));
+     },
+     11, false},
+};
+TENON_SPELLINGS(LeftForms, kLeft);
+
 // ---- casts around ------------------------------------------------------------------------------
 
 // What a model of f16 computes in f32.
