@@ -30,9 +30,10 @@ const std::string& FirstOf(const std::vector<std::string>& nodes, const RuleMiss
   });
 }
 
-// What matches as the model is written, and did not fire: who was faster. Empty if it fired there.
+// What matches as the model is written, and did not fire: who was faster. Empty if it fired there,
+// or may have: a program made by an API need not name its nodes.
 std::string WrittenText(const RuleLog& log, const LogView& view, const RuleMiss& miss) {
-  if (view.Fired(miss.rule, miss.nodes)) return "";
+  if (view.Fired(miss.rule, miss.nodes) || view.FiredUnnamed(miss.rule)) return "";
   const std::string text =
       fmt::format("{}: fits the model as it is written at {}", miss.rule, NodesText(miss.nodes));
   if (log.disabled.contains(miss.rule)) return text + "\n";

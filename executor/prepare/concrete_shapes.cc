@@ -9,6 +9,25 @@
 #include "ir/dialect/ctl_ops.h"
 
 namespace tenon {
+namespace {
+
+// Why a type that was inferred from numbers is not static. A sum or product beyond 64 bits is not
+// known, and neither is what a shape function of a program leaves open.
+std::string OpenShapeText(Type type) {
+  if (!type.is_tensor())
+    return fmt::format("is {} (expected a tensor of known rank)", type.text());
+  for (size_t i = 0; i < type.dims().size(); ++i) {
+    const DimExpr dim = type.dims()[i];
+    if (dim.is_constant() && dim.constant() >= 0) continue;
+    const std::string extent = dim.is_constant() ? fmt::format("{}", dim.constant())
+                                                 : std::string("not known, or more than 64 bits");
+    return fmt::format("is {}, whose extent at dimension {} is {} (expected a number from 0)",
+                       type.text(), i, extent);
+  }
+  return fmt::format("is {}", type.text());
+}
+
+}  // namespace
 
 absl::StatusOr<Slots> ConcreteSlots(const OpInfo& info, std::span<const Attribute> slots,
                                     const SymbolLookup& symbols) {
@@ -94,10 +113,8 @@ absl::StatusOr<std::vector<ResultShape>> ConcreteResults(
     } else if (std::optional<std::vector<int64_t>> shape = StaticShape(type)) {
       result.shape = *std::move(shape);
     } else {
-      // Of operands and attributes that are numbers only a sum or product of these is not known.
       return absl::InvalidArgumentError(
-          fmt::format("{}: an extent of the result {} is out of range (expected at most 64 bits)",
-                      info.name(), type.text()));
+          fmt::format("{}: result {} {}", info.name(), i, OpenShapeText(type)));
     }
     const absl::StatusOr<int64_t> bytes = CheckedBytes(result.dtype, result.shape);
     if (!bytes.ok()) {

@@ -63,6 +63,12 @@ bool LogView::Fired(std::string_view rule, const std::vector<std::string>& nodes
   });
 }
 
+bool LogView::FiredUnnamed(std::string_view rule) const {
+  const OfRule* const of = Find(rule);
+  return of != nullptr && std::any_of(of->hits.begin(), of->hits.end(),
+                                      [](const RuleHit* hit) { return hit->nodes.empty(); });
+}
+
 const ProgramChange* LogView::FirstChange(const std::vector<std::string>& nodes, size_t begin,
                                           bool making) const {
   const auto& changes = making ? making_ : changes_;

@@ -25,6 +25,8 @@ class LogView {
   std::vector<const RuleMiss*> MissesOf(std::string_view rule, bool far = false) const;
   // Did the rule fire at one of these nodes?
   bool Fired(std::string_view rule, const std::vector<std::string>& nodes) const;
+  // Did the rule fire at operations that have no nodes? They may be anywhere.
+  bool FiredUnnamed(std::string_view rule) const;
   // Returns the first change from position `begin` on that took one of these nodes, of those alone
   // that made something if `making`; null if there is none.
   const ProgramChange* FirstChange(const std::vector<std::string>& nodes, size_t begin = 0,

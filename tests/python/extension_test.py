@@ -166,8 +166,14 @@ class ExtensionTest(unittest.TestCase):
         def main(x):
             for answer in answers:
                 given.append(answer)
-                with self.subTest(answer), self.assertRaises(tenon.InvalidArgument):
+                with self.subTest(answer), self.assertRaises(tenon.InvalidArgument) as caught:
                     made(x)
+                self.assertIn("my.made: the shape function", str(caught.exception))
+            for answer, part in [(("f32", (4, -1)), "has -1 as dimension 1"), (("f99", (1,)), "has the element type 'f99'")]:
+                given.append(answer)
+                with self.assertRaises(tenon.InvalidArgument) as caught:
+                    made(x)
+                self.assertIn(part, str(caught.exception))
             given.append(("float32", [np.int64(2), "B + 1", None]))
             self.assertEqual(made(x).type.shape, (2, "B + 1", None))
             given.append([("f32", None)])
@@ -185,6 +191,21 @@ class ExtensionTest(unittest.TestCase):
             ir.function(module, x=X)(lambda x: failing(x))
         self.assertIsInstance(caught.exception.__cause__, ZeroDivisionError)
         self.assertIn("my.failing: the shape function raised ZeroDivisionError", str(caught.exception))
+
+    def test_shapes_that_a_run_refuses(self):
+        for shape, part in [(lambda x: (x.dtype, (f"({x.shape[0]}) - 3", 4)), "extent at dimension 0 is -1"),
+                            (lambda x: (x.dtype, (None, 4)), "extent at dimension 0 is not known"),
+                            (lambda x: (x.dtype, ("Q", 4)), "extent at dimension 0 is not known"),
+                            (lambda x: (x.dtype, None), "expected a tensor of known rank")]:
+            extension = tenon.Extension()
+            made = extension.op("my.made(x: float)", shape=shape)
+            made.kernel(lambda x: x)
+            module = ir.Module(extension)
+            ir.function(module, x=X)(made)
+            with self.subTest(part), self.assertRaises(tenon.InvalidArgument) as caught:
+                program(module)(np.ones((2, 4), np.float32))
+            self.assertIn("my.made: result 0 is tensor<", str(caught.exception))
+            self.assertIn(part, str(caught.exception))
 
     def test_wrong_declarations(self):
         extension = tenon.Extension()
@@ -287,6 +308,23 @@ class ExtensionTest(unittest.TestCase):
                 call()
             self.assertIsInstance(caught.exception.__cause__, LookupError)
             self.assertIn("kernel 'ref.my.made' raised LookupError: in a kernel", str(caught.exception))
+
+    def test_exceptions_without_a_traceback(self):
+        # The call itself fails, or C++ refuses what the kernel has returned.
+        for kernel, cause in [(lambda: None, TypeError), (lambda x: x.astype(">f4"), tenon.InvalidArgument),
+                              (lambda x: x.astype(complex), tenon.InvalidArgument)]:
+            extension = tenon.Extension()
+            made = extension.op("my.made(x: float) -> elementwise")
+            made.kernel(kernel)
+            module = ir.Module(extension)
+            ir.function(module, x=X)(made)
+            with self.assertRaises(tenon.Error) as caught:
+                program(module)(np.ones((2, 4), np.float32))
+            self.assertNotIsInstance(caught.exception, tenon.InternalError)
+            if cause is TypeError:
+                self.assertIsInstance(caught.exception, tenon.CallbackError)
+            self.assertIsInstance(caught.exception.__cause__, cause)
+            self.assertIn(str(caught.exception.__cause__), str(caught.exception))
 
     def test_arrays_are_copies(self):
         extension = tenon.Extension()

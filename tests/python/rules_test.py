@@ -6,7 +6,7 @@ import unittest
 
 import small_models
 import tenon
-from tenon import ops
+from tenon import ir, ops
 
 RIGHT = """
 rule my-ceil-of-neg {
@@ -129,6 +129,13 @@ class RulesTest(unittest.TestCase):
 
         with self.assertRaises(KeyError):
             tenon.rule(fails)
+
+    def test_explain_programs_without_names(self):
+        module = ir.Module()
+        ir.function(module, x=ir.tensor("f32", ("B", 4)))(lambda x: ops.ceil(ops.neg(x)))
+        report = tenon.Model.from_module(module).optimize(rules=tenon.Rules.from_text(RIGHT), explain="my-ceil-of-neg")
+        self.assertIn("fired 1 time", report.explained)
+        self.assertNotIn("no pass applied", report.explained)
 
 
 if __name__ == "__main__":

@@ -53,8 +53,12 @@ absl::StatusCode CodeNamed(std::string_view name) {
 absl::Status StatusOf(std::string_view what, const nb::python_error& error) {
   std::string code = "ABORTED", text = "an exception that cannot be shown";
   try {
-    const nb::object pair =
-        nb::module_::import_("tenon.errors").attr("describe")(error.value(), error.traceback());
+    // There is no traceback where the call itself fails, as with a wrong number of arguments.
+    const nb::handle traceback = error.traceback();
+    const nb::object pair = nb::module_::import_("tenon.errors")
+                                .attr("describe")(error.value(), traceback.is_valid()
+                                                                     ? traceback
+                                                                     : nb::handle(Py_None));
     code = nb::cast<std::string>(pair[nb::int_(0)]);
     text = nb::cast<std::string>(pair[nb::int_(1)]);
   } catch (const std::exception&) {

@@ -70,11 +70,16 @@ nb::object PlainValue(Attribute attribute) {
   }
 }
 
-absl::Status WrongResult(size_t i, std::string_view what) {
-  return absl::InvalidArgumentError(
-      fmt::format("the shape function's result {} {} (expected a tenon.TensorType, such as "
-                  "TensorType('f32', (2, 'N')))",
-                  i, what));
+absl::Status WrongResult(const InferContext& infer, size_t i, std::string_view what) {
+  return infer.Error(fmt::format(
+      "the shape function's result {} {} (expected a tenon.TensorType, such as "
+      "TensorType('f32', (2, 'N')))",
+      i, what));
+}
+
+// How Python shows an object. A long text is cut off.
+std::string Shown(nb::handle object) {
+  return fmt::format("{:.60}", nb::cast<std::string>(nb::repr(object)));
 }
 
 // The element type of this name, in the words of IR or of NumPy.
@@ -100,24 +105,29 @@ std::optional<DimExpr> DimFrom(Context& context, nb::handle object) {
 }
 
 // Appends the type that element `i` of the result stands for.
-absl::Status AddResult(Context& context, size_t i, nb::handle given, ResultTypes& results) {
+absl::Status AddResult(const InferContext& infer, size_t i, nb::handle given,
+                       ResultTypes& results) {
+  Context& context = infer.context;
   if (!nb::isinstance<nb::tuple>(given) || nb::len(given) != 2)
-    return WrongResult(i, fmt::format("is a {}", nb::cast<std::string>(nb::inst_name(given))));
+    return WrongResult(infer, i, fmt::format("is a {}", nb::cast<std::string>(nb::inst_name(given))));
   const nb::object word = given[nb::int_(0)], shape = given[nb::int_(1)];
   std::string name;
   const DType dtype = nb::try_cast(word, name) ? DTypeOfWord(name) : DType::kInvalid;
-  if (dtype == DType::kInvalid) return WrongResult(i, "has no element type");
+  if (dtype == DType::kInvalid) return WrongResult(infer, i, fmt::format("has the element type {}", Shown(word)));
   if (shape.is_none()) {
     results.push_back(Type::Unranked(context, dtype));
     return absl::OkStatus();
   }
   if (!nb::isinstance<nb::tuple>(shape) && !nb::isinstance<nb::list>(shape))
-    return WrongResult(i, "has no shape");
+    return WrongResult(infer, i, fmt::format("has the shape {}", Shown(shape)));
   std::vector<DimExpr> dims;
   for (const nb::handle each : shape) {
     const std::optional<DimExpr> dim = DimFrom(context, each);
     if (!dim.has_value())
-      return WrongResult(i, fmt::format("has a wrong dimension {}", dims.size()));
+      return infer.Error(fmt::format(
+          "the shape function's result {} has {} as dimension {} (expected a number from 0, an "
+          "expression such as 'N + 1', or None)",
+          i, Shown(each), dims.size()));
     dims.push_back(*dim);
   }
   results.push_back(Type::Tensor(context, dtype, dims));
@@ -148,17 +158,17 @@ absl::Status Call(const PythonFunction& function, size_t count, const InferConte
   const nb::object returned = function.get()(*operands, **attributes);
   // A TensorType is a tuple itself.
   if (count == 1 && !nb::isinstance<nb::list>(returned))
-    return AddResult(infer.context, 0, returned, results);
+    return AddResult(infer, 0, returned, results);
   const bool many = nb::isinstance<nb::list>(returned) || nb::isinstance<nb::tuple>(returned);
   if (!many || nb::len(returned) != count) {
-    return absl::InvalidArgumentError(
-        fmt::format("the shape function returned {} (expected {} types)",
-                    many ? fmt::format("{} types", nb::len(returned)) : "no list", count));
+    return infer.Error(
+        fmt::format("the shape function returned {} types (expected {})",
+                    many ? fmt::format("{}", nb::len(returned)) : "no list of", count));
   }
   std::vector<nb::object> each;
   for (const nb::handle one : returned) each.push_back(nb::borrow<nb::object>(one));
   for (size_t i = 0; i < each.size(); ++i) {
-    const absl::Status status = AddResult(infer.context, i, each[i], results);
+    const absl::Status status = AddResult(infer, i, each[i], results);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
