@@ -14,8 +14,7 @@ namespace {
 // Why a type that was inferred from numbers is not static. A sum or product beyond 64 bits is not
 // known, and neither is what a shape function of a program leaves open.
 std::string OpenShapeText(Type type) {
-  if (!type.is_tensor())
-    return fmt::format("is {} (expected a tensor of known rank)", type.text());
+  if (!type.is_tensor()) return fmt::format("is {} (expected a tensor of known rank)", type.text());
   for (size_t i = 0; i < type.dims().size(); ++i) {
     const DimExpr dim = type.dims()[i];
     if (dim.is_constant() && dim.constant() >= 0) continue;

@@ -55,10 +55,10 @@ absl::Status StatusOf(std::string_view what, const nb::python_error& error) {
   try {
     // There is no traceback where the call itself fails, as with a wrong number of arguments.
     const nb::handle traceback = error.traceback();
-    const nb::object pair = nb::module_::import_("tenon.errors")
-                                .attr("describe")(error.value(), traceback.is_valid()
-                                                                     ? traceback
-                                                                     : nb::handle(Py_None));
+    const nb::object pair =
+        nb::module_::import_("tenon.errors")
+            .attr("describe")(error.value(),
+                              traceback.is_valid() ? traceback : nb::handle(Py_None));
     code = nb::cast<std::string>(pair[nb::int_(0)]);
     text = nb::cast<std::string>(pair[nb::int_(1)]);
   } catch (const std::exception&) {

@@ -71,10 +71,10 @@ nb::object PlainValue(Attribute attribute) {
 }
 
 absl::Status WrongResult(const InferContext& infer, size_t i, std::string_view what) {
-  return infer.Error(fmt::format(
-      "the shape function's result {} {} (expected a tenon.TensorType, such as "
-      "TensorType('f32', (2, 'N')))",
-      i, what));
+  return infer.Error(
+      fmt::format("the shape function's result {} {} (expected a tenon.TensorType, such as "
+                  "TensorType('f32', (2, 'N')))",
+                  i, what));
 }
 
 // How Python shows an object. A long text is cut off.
@@ -109,11 +109,13 @@ absl::Status AddResult(const InferContext& infer, size_t i, nb::handle given,
                        ResultTypes& results) {
   Context& context = infer.context;
   if (!nb::isinstance<nb::tuple>(given) || nb::len(given) != 2)
-    return WrongResult(infer, i, fmt::format("is a {}", nb::cast<std::string>(nb::inst_name(given))));
+    return WrongResult(infer, i,
+                       fmt::format("is a {}", nb::cast<std::string>(nb::inst_name(given))));
   const nb::object word = given[nb::int_(0)], shape = given[nb::int_(1)];
   std::string name;
   const DType dtype = nb::try_cast(word, name) ? DTypeOfWord(name) : DType::kInvalid;
-  if (dtype == DType::kInvalid) return WrongResult(infer, i, fmt::format("has the element type {}", Shown(word)));
+  if (dtype == DType::kInvalid)
+    return WrongResult(infer, i, fmt::format("has the element type {}", Shown(word)));
   if (shape.is_none()) {
     results.push_back(Type::Unranked(context, dtype));
     return absl::OkStatus();
@@ -161,9 +163,9 @@ absl::Status Call(const PythonFunction& function, size_t count, const InferConte
     return AddResult(infer, 0, returned, results);
   const bool many = nb::isinstance<nb::list>(returned) || nb::isinstance<nb::tuple>(returned);
   if (!many || nb::len(returned) != count) {
-    return infer.Error(
-        fmt::format("the shape function returned {} types (expected {})",
-                    many ? fmt::format("{}", nb::len(returned)) : "no list of", count));
+    return infer.Error(fmt::format("the shape function returned {} types (expected {})",
+                                   many ? fmt::format("{}", nb::len(returned)) : "no list of",
+                                   count));
   }
   std::vector<nb::object> each;
   for (const nb::handle one : returned) each.push_back(nb::borrow<nb::object>(one));
