@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "fmt/format.h"
 #include "ir/base/shown_text.h"
@@ -115,8 +116,10 @@ class MissesByPlace {
   std::map<std::string, OfRule, std::less<>> rules_;
 };
 
-// Adds what the given rules meet in the program as it is written. A miss there is preferred to one
-// in the normal form of the same place, unless that is nearer. `text` receives lines about matches.
+// Adds what rules meet in the program as it is written. A miss there is preferred to one in the
+// normal form of the same place, unless that is nearer. Built-in rules are made for the normal
+// form: their misses only tell of ops that the normal form no longer has, because rules that are
+// not in question changed them. `text` receives lines about matches.
 void AddWritten(const RuleLog& log, const LogView& view, std::vector<RuleMiss>& misses,
                 std::string& text) {
   if (log.written.empty()) return;
@@ -129,10 +132,18 @@ void AddWritten(const RuleLog& log, const LogView& view, std::vector<RuleMiss>& 
     return same;
   };
   std::set<std::string_view> answered, matching;  // rules that fired, that fit somewhere
-  for (const RuleHit& hit : log.hits) answered.insert(hit.rule);
+  std::set<std::string_view> changed;             // nodes that rules not in question began at
+  for (const RuleHit& hit : log.hits) {
+    answered.insert(hit.rule);
+    if (!log.wanted(hit.rule) && !hit.nodes.empty()) changed.insert(hit.nodes[0]);
+  }
   size_t lines = 0, more = 0;
   for (const RuleMiss& miss : log.written) {
     const std::vector<size_t> same = same_as(miss);
+    if (!log.given.contains(miss.rule) &&
+        (miss.matches || !miss.near || same.empty() || !log.wanted(miss.rule) ||
+         !changed.contains(miss.stops[0].node)))
+      continue;
     if (miss.matches) {
       matching.insert(miss.rule);
       for (const size_t number : same) gone[number] = true;

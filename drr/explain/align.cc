@@ -8,6 +8,11 @@
 #include "fmt/format.h"
 
 namespace tenon::drr {
+namespace {
+
+constexpr size_t kMaxViews = 4;  // in between, of one alignment
+
+}  // namespace
 
 // The value is made by another op than the rule wants.
 bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
@@ -23,23 +28,10 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
     return true;
   };
   if (op == nullptr || op->num_regions() > 0) return skip();
-  // An op that stands in between.
   if (std::find(passed_.begin(), passed_.end(), op) == passed_.end()) {
     for (OpOperand& operand : op->operands()) {
-      if (!LikelyBelow(goal.edge, operand.get(), tolerance_ - mismatches_.size())) continue;
-      if (!Fail(op, [&] {
-            return fmt::format("{} stands between {} and {}, where the rule wants nothing",
-                               op->name(), DescribeOp(operand.get().defining_op()),
-                               DescribeOp(goal.parent));
-          })) {
-        return false;
-      }
-      mismatches_.back().kind = Mismatch::Kind::kBetween;
-      passed_.push_back(op);
-      Goal next = goal;
-      next.value = operand.get();
-      Push(next);
-      return true;
+      if (LikelyBelow(goal.edge, operand.get(), tolerance_ - NumWrong()))
+        return PassBetween(goal, op, operand.get());
     }
   }
   // An op in the place of another, when what is below it fits.
@@ -73,10 +65,36 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
   return true;
 }
 
+// An op stands in between, and what is below it may be what the rule wants.
+bool Matcher::PassBetween(const Goal& goal, Operation* op, Value below) {
+  const bool is_view = op->Has(Trait::kView) && views_ < kMaxViews;
+  const auto kind = is_view ? Mismatch::Kind::kView : Mismatch::Kind::kBetween;
+  const auto stands = [&] {
+    return fmt::format("{} stands between {} and {}, where the rule wants nothing", op->name(),
+                       DescribeOp(below.defining_op()), DescribeOp(goal.parent));
+  };
+  if (is_view) {
+    if (lost_ + Alignment::CostOf(kind) > best_cost_) return false;
+    mismatches_.push_back({op, stands(), kind, nullptr});
+    lost_ += Alignment::CostOf(kind);
+    ++views_;
+  } else {
+    if (!Fail(op, stands)) return false;
+    mismatches_.back().kind = kind;
+  }
+  passed_.push_back(op);
+  Goal next = goal;
+  next.value = below;
+  Push(next);
+  return true;
+}
+
 bool Matcher::LikelyBelow(const Edge& edge, Value value, size_t depth) {
   if (Likely(edge, value)) return true;
   const Operation* op = value.defining_op();
-  if (--steps_ <= 0 || depth <= 1 || op == nullptr || op->num_regions() > 0) return false;
+  if (--steps_ <= 0 || op == nullptr || op->num_regions() > 0) return false;
+  if (op->Has(Trait::kView)) return LikelyBelow(edge, op->operand(0), depth);
+  if (depth <= 1) return false;
   return std::any_of(op->operands().begin(), op->operands().end(), [&](const OpOperand& operand) {
     return LikelyBelow(edge, operand.get(), depth - 1);
   });
@@ -161,6 +179,8 @@ Alignment Matcher::Aligned(const Edge& start) const {
     if (known.insert(op).second) alignment.ops.push_back(op);
   }
   alignment.mismatches = mismatches_;
+  std::stable_partition(alignment.mismatches.begin(), alignment.mismatches.end(),
+                        [](const Mismatch& m) { return m.kind != Mismatch::Kind::kView; });
   return alignment;
 }
 
@@ -172,6 +192,7 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
   tolerance_ = static_cast<size_t>(tolerance);
   steps_ = budget;
   lost_ = 0;
+  views_ = 0;
   best_cost_ = std::numeric_limits<int>::max();
   if (sizes_of_ != &rule) {
     sizes_of_ = &rule;
@@ -186,12 +207,17 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
   goal.value = op->result(start.result);
   goal.parent = op;
   Push(goal);
+  const int most =
+      static_cast<int>(std::count_if(rule.nodes.begin(), rule.nodes.end(), [](const Node& node) {
+        return node.in_source && node.kind == ValNode::Kind::kOp;
+      }));
   std::optional<Alignment> best;
   for (bool more = true; more && Run(); more = Backtrack()) {
     Alignment found = Aligned(start);
     if (!best || found.IsNearerThan(*best)) {
       best = std::move(found);
-      best_cost_ = best->cost();
+      // Alternatives that want more ops may cost more.
+      best_cost_ = best->cost() * std::max(most, best->wanted_ops) / std::max(best->wanted_ops, 1);
     } else if (found.cost() == best->cost() && best->alternatives.size() < 2 &&
                !found.mismatches.empty() && !best->mismatches.empty()) {
       const Mismatch& other = found.mismatches[0];

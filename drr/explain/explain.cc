@@ -219,9 +219,9 @@ class Explainer {
     return a.cost() * b.wanted_ops < b.cost() * a.wanted_ops;
   }
 
-  // All of a small rule but one thing, half of a larger one.
+  // All of a small rule but one thing, half of a larger one. Views may be a matter of other rules.
   static bool Meaningful(const Alignment& a) {
-    return a.cost() <= std::max(6, Alignment::kLost * a.wanted_ops / 2);
+    return a.cost() - a.views() <= std::max(6, Alignment::kLost * a.wanted_ops / 2);
   }
 
   static bool Concerns(const Alignment& alignment,
@@ -271,7 +271,8 @@ class Explainer {
     // An op of which something is wrong does not count.
     std::set<const Operation*> wrong;
     for (const Mismatch& m : alignment.mismatches) {
-      if (m.kind != Mismatch::Kind::kBetween && m.kind != Mismatch::Kind::kUnproven &&
+      if (m.kind != Mismatch::Kind::kBetween && m.kind != Mismatch::Kind::kView &&
+          m.kind != Mismatch::Kind::kUnproven &&
           std::find(alignment.ops.begin(), alignment.ops.end(), m.at) != alignment.ops.end())
         wrong.insert(m.at);
     }
@@ -283,7 +284,8 @@ class Explainer {
     const auto elsewhere = std::count_if(
         alignment.mismatches.begin(), alignment.mismatches.end(),
         [](const Mismatch& m) { return m.kind == Mismatch::Kind::kWrong && m.found != nullptr; });
-    miss.cost = static_cast<double>(alignment.cost() + elsewhere) / alignment.wanted_ops;
+    miss.cost = static_cast<double>(alignment.cost() - alignment.views() + elsewhere) /
+                alignment.wanted_ops;
     miss.near = Meaningful(alignment);
     miss.matches = alignment.mismatches[0].reason == kFires;
     miss.nodes = NodesOf(alignment.ops);

@@ -2,7 +2,9 @@
 #ifndef TENON_DRR_MATCH_MATCHER_H_
 #define TENON_DRR_MATCH_MATCHER_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,13 +23,14 @@ struct NearMiss {
   std::string reason;
 };
 
-// One thing that does not fit, in words. kBetween: `at` stands between two ops that fit. kInstead:
-// an operand of `at` is another op than the rule wants, but the ops below it fit. kUnproven: all
-// ops fit, and the proof of an assumption (condition.h) is missing.
+// One thing that does not fit, in words. kBetween: `at` stands between two ops that fit. kView: so
+// does a view, which other rules move away where all else fits. kInstead: an operand of `at` is
+// another op than the rule wants, but the ops below it fit. kUnproven: all ops fit, and the proof
+// of an assumption (condition.h) is missing.
 struct Mismatch {
   Operation* at = nullptr;
   std::string reason;
-  enum class Kind : uint8_t { kWrong, kBetween, kInstead, kUnproven } kind = Kind::kWrong;
+  enum class Kind : uint8_t { kWrong, kBetween, kView, kInstead, kUnproven } kind = Kind::kWrong;
   const Operation* found = nullptr;  // the op in place of another, if there is one
   bool operator==(const Mismatch&) const = default;
 };
@@ -37,10 +40,10 @@ struct Alignment {
   int matched_ops = 0;                 // ops of the source graph that fit
   int wanted_ops = 0;                  // ops of the source graph in the chosen alternatives
   std::vector<Operation*> ops;         // ops that fit, that of the anchor first
-  std::vector<Mismatch> mismatches;    // in the order of their discovery
+  std::vector<Mismatch> mismatches;    // in the order of their discovery, views last
   std::vector<Mismatch> alternatives;  // other changes of the same cost
   // The cost of a mismatch. Of equal alignments the one with a wrong op is preferred to one with an
-  // extra op.
+  // extra op. A view costs as much as another op where nothing else is wrong.
   static constexpr int kLost = 4;
   static int CostOf(Mismatch::Kind kind) {
     switch (kind) {
@@ -48,6 +51,8 @@ struct Alignment {
         return 5;
       case Mismatch::Kind::kInstead:
         return 2;
+      case Mismatch::Kind::kView:
+        return 1;
       case Mismatch::Kind::kWrong:
       case Mismatch::Kind::kUnproven:
         break;
@@ -57,12 +62,20 @@ struct Alignment {
   int cost() const {
     int cost = kLost * (wanted_ops - matched_ops);
     for (const Mismatch& m : mismatches) cost += CostOf(m.kind);
-    return cost;
+    const bool only_views = views() == std::ssize(mismatches) && views() > 0;
+    return cost +
+           (only_views ? CostOf(Mismatch::Kind::kBetween) - CostOf(Mismatch::Kind::kView) : 0);
   }
-  // Of alignments of equal cost, the one that found more of the rule is nearer.
+  int64_t views() const {
+    return std::count_if(mismatches.begin(), mismatches.end(),
+                         [](const Mismatch& m) { return m.kind == Mismatch::Kind::kView; });
+  }
+  // In relation to the ops that the rule wants. Of alignments of equal cost, the one that found
+  // more of the rule is nearer.
   bool IsNearerThan(const Alignment& other) const {
-    return cost() != other.cost() ? cost() < other.cost()
-                                  : wanted_ops - matched_ops < other.wanted_ops - other.matched_ops;
+    const int mine = cost() * other.wanted_ops, others = other.cost() * wanted_ops;
+    return mine != others ? mine < others
+                          : wanted_ops - matched_ops < other.wanted_ops - other.matched_ops;
   }
 };
 
@@ -162,7 +175,7 @@ class Matcher {
     int goals = -1;            // pending goals, without the chosen one
     Goal goal;                 // the goal that was chosen for
     size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0, mismatches = 0,
-           passed = 0, items = 0;
+           views = 0, passed = 0, items = 0;
     int lost = 0;
     Causes failed = 0;  // choices on which the failures so far depend
   };
@@ -202,6 +215,7 @@ class Matcher {
   bool MatchOp(uint16_t node, Operation* op, Causes causes);
   bool IsOtherOp(uint16_t node, Operation* op);
   bool OtherOp(const Goal& goal, const Node& node, Operation* op);
+  bool PassBetween(const Goal& goal, Operation* op, Value below);
   bool MatchAttr(const AttrCode& code, Operation* op, Causes causes);
   bool MatchSplat(const Node& node, const Goal& goal);
   static constexpr int kNoGroup = -1;
@@ -251,8 +265,11 @@ class Matcher {
   // operation of the value is to go, it stays nevertheless, and the rule computes it once more.
   uint16_t VariableOf(Value value) const;
   bool Likely(const Edge& edge, Value value) const;
-  // The same, also for the values from which it is computed, up to `depth` ops below.
+  // The same, also for the values from which it is computed, up to `depth` ops below. Views do not
+  // count.
   bool LikelyBelow(const Edge& edge, Value value, size_t depth);
+  // Things that are wrong so far; views do not count.
+  size_t NumWrong() const { return mismatches_.size() - views_; }
   // The matched op that a message about the value names: the one that computes it, or else one that
   // reads it. Null if nobody wants a message.
   Operation* MatchedOpOf(Value value) const;
@@ -272,8 +289,7 @@ class Matcher {
   template <typename Reason>
   bool Fail(Operation* op, const Reason& reason) {
     if (tolerance_ > 0) {
-      if (mismatches_.size() >= tolerance_ || lost_ + Alignment::CostOf({}) > best_cost_)
-        return false;
+      if (NumWrong() >= tolerance_ || lost_ + Alignment::CostOf({}) > best_cost_) return false;
       mismatches_.push_back({op, reason(), {}, nullptr});
       lost_ += Alignment::CostOf({});
       return true;
@@ -323,7 +339,8 @@ class Matcher {
   absl::flat_hash_map<std::pair<uint32_t, const ValueImpl*>, bool> feasible_;
   // Of Align only.
   size_t tolerance_ = 0;
-  int lost_ = 0, best_cost_ = 0;  // costs of this attempt so far, and of the best one
+  int lost_ = 0, best_cost_ = 0;  // costs of this attempt so far, and the most that is of interest
+  size_t views_ = 0;              // of mismatches_
   std::vector<int> sizes_;        // SmallestSize by node, of sizes_of_
   const CompiledRule* sizes_of_ = nullptr;
   std::vector<char> reaching_;  // by node: whether start_ is below it

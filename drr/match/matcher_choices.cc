@@ -19,6 +19,7 @@ Matcher::Choice Matcher::Snapshot(Choice::Kind kind, uint16_t node, const Goal& 
   choice.matched = matched_.size();
   choice.climb = climb_;
   choice.mismatches = mismatches_.size();
+  choice.views = views_;
   choice.passed = passed_.size();
   choice.items = items_.size();
   choice.lost = lost_;
@@ -43,6 +44,7 @@ void Matcher::Undo(const Choice& choice) {
   items_.resize(choice.items);
   if (tolerance_ > 0) {
     mismatches_.resize(choice.mismatches);
+    views_ = choice.views;
     passed_.resize(choice.passed);
     lost_ = choice.lost;
   }

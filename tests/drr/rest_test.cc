@@ -233,7 +233,7 @@ TEST_F(RestTest, ListsOfResultsAmongOthers) {
         "replace concat(x, each neg(ys)) {axis = a} lowers ops(split) }",
         "match concat(neg(y), p#2..., p, p#1) {axis = a}\nreplace concat(neg(y), p#2..., "
         "slice(x) {axes = {a}, starts = {0}, ends = {s[0] + s[1]}, steps = {1}}) {axis = a} lowers "
-        "operands(concat) }",
+        "ops(operands(concat)) }",
         "match concat(neg(p), neg(p#1), p#2...) {axis = a}\n"
         "let n = split(neg(x)) {axis = a, sizes = s}\n"
         "replace concat(n, n#1, p#2...) {axis = a} lowers ops(neg) }",

@@ -179,11 +179,11 @@ TEST_F(TextTest, PartsThatAreSharedOftenHaveAShortText) {
 // What a rule asks for and no program can have.
 TEST_F(TextTest, ImpossibleGraphsAreRefused) {
   EXPECT_THAT(Why("rule a { match relu(x)#5 replace x }"),
-              HasSubstr("there is no ten.relu(x)#5 (expected a result below 1)"));
+              HasSubstr("1:24: ten.relu has 1 result (expected a number below 1)"));
   EXPECT_THAT(Why("rule a { match neg(relu(x)#1) replace x }"),
-              HasSubstr("there is no ten.relu(x)#1"));
+              HasSubstr("1:28: ten.relu has 1 result"));
   EXPECT_THAT(Why("rule a { match neg(neg(x)) replace relu(x)#2 }"),
-              HasSubstr("there is no ten.relu(x)#2"));
+              HasSubstr("1:44: ten.relu has 1 result"));
   EXPECT_THAT(Why("rule a { match neg(neg(x)) replace x#1 }"), HasSubstr("there is no x#1"));
   EXPECT_THAT(Why("rule a { match concat(each x) {axis = 0} replace x }"),
               HasSubstr("each x stands for any number of values, and cannot replace one"));
@@ -193,7 +193,7 @@ TEST_F(TextTest, ImpossibleGraphsAreRefused) {
   for (const char* wrong : {"where rank(r#3) == 7 replace gelu(x)",
                             "where rank(x#1) == 7 replace gelu(x)", "keep r#5 replace gelu(x)"}) {
     EXPECT_THAT(Why(std::string("rule a { let r = relu(x) match tanh(r) ") + wrong + " }"),
-                HasSubstr("there is no "))
+                testing::AnyOf(HasSubstr("there is no "), HasSubstr("ten.relu has 1 result ")))
         << wrong;
   }
   EXPECT_THAT(Why("rule a { let r = any(relu(x) | exp(x)) match tanh(r) replace gelu(r#4) }"),

@@ -209,11 +209,18 @@ def windows(axis=3, add='ten.add', softmax='nn.softmax', transpose_a='', after=N
 WINDOWS = [
     ('it fires', windows, None),
     ('weights read elsewhere', lambda: windows(also=['weights']), 'stopped at weights: its result is also used by func.return'),
-    ('masked scores read elsewhere', lambda: windows(also=['masked']), r'\(that of masked\) is also used by'),
+    ('masked scores read elsewhere', lambda: windows(also=['masked']), r'masked: its result is also used by'),
     ('log softmax', lambda: windows(softmax='nn.log_softmax'), 'operand 0 is nn.log_softmax at weights, the rule wants nn.softmax'),
     ('weights transposed', lambda: windows(transpose_a='transpose_a = true'), "stopped at mixed: attribute 'transpose_a' is true"),
     ('function of the weights', lambda: windows(after=('weights', 'ten.abs')), 'stopped at planted: ten.abs stands between'),
     ('weights in f16', lambda: windows(after=('weights', 'ten.cast')), 'stopped at wide: ten.cast stands between'),
+    ('axis', lambda: windows(axis=2), "stopped at weights: attribute 'axis' is 2"),
+    ('mask that multiplies', lambda: windows(add='ten.mul'), 'stopped at masked: ten.mul stands between ten.reshape at by_window and'),
+    ('function of the product', lambda: windows(after=('scores', 'ten.abs')), 'stopped at planted: ten.abs stands between ten.matmul at scores and ten.add at biased'),
+    ('function of the biased scores', lambda: windows(after=('biased', 'ten.relu')), 'stopped at planted: ten.relu stands between ten.add at biased and'),
+    ('function of the masked scores', lambda: windows(after=('masked', 'ten.relu')), 'stopped at planted: ten.relu stands between'),
+    ('function of the scores in one axis again', lambda: windows(after=('together', 'ten.relu')), 'stopped at planted: ten.relu stands between'),
+    ('scores in f16', lambda: windows(after=('scores', 'ten.cast')), 'stopped at biased: operand 0 is ten.cast at wide, the rule wants ten.matmul'),
 ]
 
 

@@ -16,6 +16,7 @@
 #include "ir/dialect/func_ops.h"
 #include "pass/pass_manager.h"
 #include "patterns/families.h"
+#include "patterns/shared_rules.h"
 #include "transforms/rules/rule_phase.h"
 
 namespace tenon {
@@ -152,14 +153,26 @@ absl::Status ExplainWritten(Operation* module, PassContext& context, const HostR
   RuleLog& log = *context.rule_log;
   TENON_ASSIGN_OR_RETURN(const GivenRules* given, RuleCacheOf(context).FindGiven(
                                                       host, context.rule_files, module->context()));
-  if (given == nullptr) return absl::OkStatus();
-  for (const drr::Rule& rule : given->all.list().rules()) {
-    if (!log.wanted(rule.name())) continue;
-    log.given.insert(rule.name());
-    if (!rule.roots().empty() && rule.roots()[0].node->kind == drr::ValNode::Kind::kOp)
-      log.roots[rule.name()] = rule.roots()[0].node->op;
+  const auto is_asked = [&](std::string_view rule) {
+    return log.wanted(rule) && !log.below.contains(rule);
+  };
+  std::vector<const drr::CompiledRules*> lists;
+  if (given != nullptr) {
+    for (const drr::Rule& rule : given->all.list().rules()) {
+      if (!log.wanted(rule.name())) continue;
+      log.given.insert(rule.name());
+      if (!rule.roots().empty() && rule.roots()[0].node->kind == drr::ValNode::Kind::kOp)
+        log.roots[rule.name()] = rule.roots()[0].node->op;
+    }
+    if (!log.given.empty()) lists.push_back(&given->all);
   }
-  if (log.given.empty()) return absl::OkStatus();
+  for (const pattern::Family& family : pattern::Families()) {
+    const std::vector<drr::Rule>& rules = pattern::SharedRulesOf(family)->rules();
+    if (std::any_of(rules.begin(), rules.end(),
+                    [&](const drr::Rule& rule) { return is_asked(rule.name()); }))
+      lists.push_back(&RuleCacheOf(context).Find(family, module->context()));
+  }
+  if (lists.empty()) return absl::OkStatus();
   // Rules match shapes, which models leave to be inferred.
   const OwnedOp copy(Clone(*module));
   PassRegistry registry;
@@ -172,11 +185,12 @@ absl::Status ExplainWritten(Operation* module, PassContext& context, const HostR
     if (!manager.Run(copy.get(), plain).ok()) return absl::OkStatus();  // the run itself says why
   }
   RuleLog found;
-  found.wanted = log.wanted;
+  found.wanted = is_asked;
   found.nodes = log.nodes;
   for (Operation& op : copy->region().front()) {
     if (!Isa<func::FuncOp>(op) || op.region().empty()) continue;
-    TENON_RETURN_IF_ERROR(drr::FindMisses(given->all, &op, context, found));
+    for (const drr::CompiledRules* const rules : lists)
+      TENON_RETURN_IF_ERROR(drr::FindMisses(*rules, &op, context, found));
     for (auto& [key, misses] : found.misses) {
       // Also where little matches: the normal form may have even less of the rule.
       std::move(misses.begin(), misses.end(), std::back_inserter(log.written));
