@@ -12,6 +12,7 @@
 #include "ir/dialect/dialects.h"
 #include "pass/pass_manager.h"
 #include "pass/rule_log.h"
+#include "tests/sanitizers.h"
 
 namespace tenon {
 namespace {
@@ -193,10 +194,15 @@ int64_t StepsOfReport(const std::string& text) {
   return log.steps;
 }
 
+constexpr int kMostUnderSanitizers = 100;  // operations of the smaller program, or layers
+
 class ExplainScaling : public ::testing::TestWithParam<ScalingShape> {};
 
 TEST_P(ExplainScaling, IsNearlyLinear) {
   const ScalingShape& shape = GetParam();
+  // Sanitized builds count the same steps.
+  if (kUnderSanitizers && shape.small > kMostUnderSanitizers)
+    GTEST_SKIP() << "takes sanitized builds minutes, and builds without sanitizers run it";
   const int64_t small = StepsOfReport(shape.text(shape.small)),
                 large = StepsOfReport(shape.text(shape.times * shape.small));
   EXPECT_GT(small, 0);
