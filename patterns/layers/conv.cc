@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "patterns/activations/activations.h"
 #include "patterns/facts/magnitude.h"
-#include "patterns/layers/activations.h"
 #include "patterns/layers/conv_parts.h"
 #include "patterns/layers/norm_parts.h"
 

@@ -1,8 +1,8 @@
 // Products with a constant matrix: bias, scale, activation, and the reshapes around them.
 #include "patterns/layers/linear.h"
 
+#include "patterns/activations/activations.h"
 #include "patterns/facts/magnitude.h"
-#include "patterns/layers/activations.h"
 #include "patterns/layers/norm_parts.h"
 
 namespace tenon::pattern {

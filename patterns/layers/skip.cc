@@ -1,6 +1,6 @@
 // Residual additions with the norm that follows, and batch norms that no convolution has taken.
 // They come last: attention and linear want the addition for themselves first.
-#include "patterns/layers/activations.h"
+#include "patterns/activations/activations.h"
 #include "patterns/layers/conv_parts.h"
 #include "patterns/layers/norm_parts.h"
 

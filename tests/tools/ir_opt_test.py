@@ -485,7 +485,7 @@ class IrOptTest(unittest.TestCase):
 
   def test_text_of_rules(self):
     one = self.run_ok('--list-rules=gelu-erf', text=None)
-    self.assertRegex(one, r'\A// activation \(fuse\), patterns/layers/gelu\.cc:\d+\nrule gelu-erf \{\n')
+    self.assertRegex(one, r'\A// activation \(fuse\), patterns/activations/gelu\.cc:\d+\nrule gelu-erf \{\n')
     self.assertIn('\n  replace nn.gelu(x)\n}\n', one)
     family = self.run_ok('--list-rules=norm', text=None)
     self.assertGreater(family.count('\nrule '), 20)

@@ -59,7 +59,7 @@ class TraceTest(unittest.TestCase):
     trace = json.loads(self.write('t.json', BERT, '-O2'))
     step = next(s for s in trace['steps'] if s['name'] == 'gelu-erf')
     self.assertEqual((step['kind'], step['pass'], step['function']), ('rule', 'fuse{before=packing}', 'main'))
-    self.assertRegex(step['place'], r'^patterns/layers/gelu\.cc:\d+$')
+    self.assertRegex(step['place'], r'^patterns/activations/gelu\.cc:\d+$')
     self.assertEqual(step['nodes'], [GELU + node for node in ('Mul_1', 'Mul', 'Add', 'Erf', 'Div')])
     self.assertEqual([made['op'] for made in step['made']], ['nn.gelu'])
     self.assertEqual(sorted(step['made'][0]['from']), sorted(step['nodes']))

@@ -169,7 +169,7 @@ TEST(GivenRules, MayNotHaveTheNameOfABuiltInRule) {
       WriteRules("silu.drr", "rule silu { match exp(x) replace tanh(x) lowers ops(exp) }\n");
   const absl::Status status = RunWith("fuse", {file}, printed);
   EXPECT_NE(status.message().find(
-                "rule 'silu' has the name of the rule in patterns/layers/activation.cc:"),
+                "rule 'silu' has the name of the rule in patterns/activations/activation.cc:"),
             std::string::npos)
       << status;
 }
@@ -238,7 +238,7 @@ TEST(GivenRules, OfOneNameAreRefused) {
       WriteRules("twice.drr", "rule silu { match abs(abs(x)) replace abs(x) }\n");
   EXPECT_NE(RunWith("apply-rules{file=" + twice + "}", {}, printed)
                 .message()
-                .find("rule 'silu' has the name of the rule in patterns/layers/activation.cc"),
+                .find("rule 'silu' has the name of the rule in patterns/activations/activation.cc"),
             std::string::npos);
 }
 

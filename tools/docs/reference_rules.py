@@ -44,7 +44,7 @@ def index_page(families):
   intro = ['Find every built-in rewrite [rule](../glossary.md#rule) here, in the order in which Tenon applies them.',
            'The text of one rule, or of a family:', '',
            *md.fence('console', '$ build/bin/ir-opt --list-rules=relu-from-max\n'
-                     '// activation (fuse), patterns/layers/activation.cc:1\n...')[:-1]]
+                     '// activation (fuse), patterns/activations/activation.cc:1\n...')[:-1]]
   lines = md.page('Rules', '`ir-opt --list-rules`', intro)
   lines += ['`ir-opt MODEL -O2 --explain=RULE` says where a rule fired in a model, and what stopped it elsewhere.',
             '[Write a rule](../guide/write-a-rule.md) explains the notation, and [the rule language](rule-language.md) has its grammar.', '']

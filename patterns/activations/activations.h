@@ -1,6 +1,6 @@
 // The activations that fused ops can apply, and a pattern for any of them.
-#ifndef TENON_PATTERNS_LAYERS_ACTIVATIONS_H_
-#define TENON_PATTERNS_LAYERS_ACTIVATIONS_H_
+#ifndef TENON_PATTERNS_ACTIVATIONS_ACTIVATIONS_H_
+#define TENON_PATTERNS_ACTIVATIONS_ACTIVATIONS_H_
 
 #include <span>
 
@@ -28,4 +28,4 @@ Val AnyActivation(const Val& x, const Attr<std::string>& name, const Attr<float>
 
 }  // namespace tenon::pattern
 
-#endif  // TENON_PATTERNS_LAYERS_ACTIVATIONS_H_
+#endif  // TENON_PATTERNS_ACTIVATIONS_ACTIVATIONS_H_

@@ -1,7 +1,7 @@
 // Activation functions from the parts that exporters write. `arithmetic` has brought powers, signs,
 // halves and bounds to one form.
+#include "patterns/activations/activation_parts.h"
 #include "patterns/facts/numbers.h"
-#include "patterns/layers/activation_parts.h"
 
 namespace tenon::pattern {
 namespace {

@@ -1,6 +1,6 @@
 // Layers of transformers, one after the other, as one op. Lowering runs the layers, so the
 // pipelines leave this family out; `fuse{rules=transformer|stacks}` applies it.
-#include "patterns/layers/transformer_attrs.h"
+#include "patterns/blocks/transformer_attrs.h"
 
 namespace tenon::pattern {
 namespace {

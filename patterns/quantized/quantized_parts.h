@@ -1,6 +1,6 @@
 // The parts of rules for bytes that stand for numbers. Private to patterns.
-#ifndef TENON_PATTERNS_LAYERS_QUANTIZED_PARTS_H_
-#define TENON_PATTERNS_LAYERS_QUANTIZED_PARTS_H_
+#ifndef TENON_PATTERNS_QUANTIZED_QUANTIZED_PARTS_H_
+#define TENON_PATTERNS_QUANTIZED_QUANTIZED_PARTS_H_
 
 #include "ir/core/attribute.h"
 #include "ir/core/operation.h"
@@ -75,4 +75,4 @@ struct ByteConvAttrs {
 
 }  // namespace tenon::pattern
 
-#endif  // TENON_PATTERNS_LAYERS_QUANTIZED_PARTS_H_
+#endif  // TENON_PATTERNS_QUANTIZED_QUANTIZED_PARTS_H_

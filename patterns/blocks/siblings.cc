@@ -3,7 +3,7 @@
 // product saves, so the pipelines leave this family out; `fuse{rules=siblings}` applies it.
 #include <string>
 
-#include "patterns/layers/activations.h"
+#include "patterns/activations/activations.h"
 
 namespace tenon::pattern {
 namespace {

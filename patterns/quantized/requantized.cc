@@ -2,7 +2,7 @@
 // parts of the convolution.
 #include <fmt/format.h>
 
-#include "patterns/layers/quantized_parts.h"
+#include "patterns/quantized/quantized_parts.h"
 
 namespace tenon::pattern {
 namespace {

@@ -2,7 +2,7 @@
 // as in GPT-J, GPT-NeoX and Falcon. Part of the family `transformer`.
 #include <string>
 
-#include "patterns/layers/transformer_parts.h"
+#include "patterns/blocks/transformer_parts.h"
 
 namespace tenon::pattern {
 namespace {

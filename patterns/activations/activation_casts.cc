@@ -1,7 +1,7 @@
 // Activations of 16 bits that are computed in f32 and rounded again. Kernels of 16 bits compute
 // activations in f32 and round once, so that the casts give the same numbers.
-#include "patterns/layers/activation_parts.h"
-#include "patterns/layers/activations.h"
+#include "patterns/activations/activation_parts.h"
+#include "patterns/activations/activations.h"
 
 namespace tenon::pattern {
 namespace {

@@ -1,5 +1,5 @@
 // Softplus and mish from logarithms, exponentials and sigmoids.
-#include "patterns/layers/activation_parts.h"
+#include "patterns/activations/activation_parts.h"
 
 namespace tenon::pattern {
 namespace {

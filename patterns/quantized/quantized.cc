@@ -3,7 +3,7 @@
 
 #include "ir/core/attribute.h"
 #include "ir/core/operation.h"
-#include "patterns/layers/quantized_parts.h"
+#include "patterns/quantized/quantized_parts.h"
 
 namespace tenon::pattern {
 namespace {

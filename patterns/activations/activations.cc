@@ -1,4 +1,4 @@
-#include "patterns/layers/activations.h"
+#include "patterns/activations/activations.h"
 
 namespace tenon::pattern {
 namespace {

@@ -1,6 +1,6 @@
 // Patterns shared by the rules of activation functions. Private to patterns.
-#ifndef TENON_PATTERNS_LAYERS_ACTIVATION_PARTS_H_
-#define TENON_PATTERNS_LAYERS_ACTIVATION_PARTS_H_
+#ifndef TENON_PATTERNS_ACTIVATIONS_ACTIVATION_PARTS_H_
+#define TENON_PATTERNS_ACTIVATIONS_ACTIVATION_PARTS_H_
 
 #include "patterns/prelude.h"
 
@@ -19,4 +19,4 @@ RuleSet ActivationCastRules();
 
 }  // namespace tenon::pattern
 
-#endif  // TENON_PATTERNS_LAYERS_ACTIVATION_PARTS_H_
+#endif  // TENON_PATTERNS_ACTIVATIONS_ACTIVATION_PARTS_H_

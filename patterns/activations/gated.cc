@@ -1,7 +1,7 @@
 // Gated activations: the product of an activation and another value in one op, also from the halves
 // of one tensor.
 #include "ir/core/operation.h"
-#include "patterns/layers/activations.h"
+#include "patterns/activations/activations.h"
 
 namespace tenon::pattern {
 namespace {

@@ -3,7 +3,7 @@
 // `fuse{rules=transformer}` applies it.
 #include <initializer_list>
 
-#include "patterns/layers/transformer_parts.h"
+#include "patterns/blocks/transformer_parts.h"
 
 namespace tenon::pattern {
 namespace {

@@ -1,10 +1,10 @@
 // Parts of the rules that find halves of the layers of transformers, and layers. Private to
 // patterns.
-#ifndef TENON_PATTERNS_LAYERS_TRANSFORMER_PARTS_H_
-#define TENON_PATTERNS_LAYERS_TRANSFORMER_PARTS_H_
+#ifndef TENON_PATTERNS_BLOCKS_TRANSFORMER_PARTS_H_
+#define TENON_PATTERNS_BLOCKS_TRANSFORMER_PARTS_H_
 
+#include "patterns/blocks/transformer_attrs.h"
 #include "patterns/layers/norm_parts.h"
-#include "patterns/layers/transformer_attrs.h"
 
 namespace tenon::pattern {
 
@@ -79,4 +79,4 @@ RuleSet ParallelLayerRules();
 
 }  // namespace tenon::pattern
 
-#endif  // TENON_PATTERNS_LAYERS_TRANSFORMER_PARTS_H_
+#endif  // TENON_PATTERNS_BLOCKS_TRANSFORMER_PARTS_H_

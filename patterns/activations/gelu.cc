@@ -1,6 +1,6 @@
 // GELU from the parts that exporters write: by the error function, by its approximation with tanh,
 // and by the one with a sigmoid.
-#include "patterns/layers/activation_parts.h"
+#include "patterns/activations/activation_parts.h"
 
 namespace tenon::pattern {
 

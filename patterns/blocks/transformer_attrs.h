@@ -1,7 +1,7 @@
 // The attributes of halves of the layers of transformers, of layers and of stacks, each written
 // down once for the rules that copy them. Private to patterns.
-#ifndef TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
-#define TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
+#ifndef TENON_PATTERNS_BLOCKS_TRANSFORMER_ATTRS_H_
+#define TENON_PATTERNS_BLOCKS_TRANSFORMER_ATTRS_H_
 
 #include <utility>
 
@@ -67,4 +67,4 @@ struct LayerAttrs : BlockAttrs {
 
 }  // namespace tenon::pattern
 
-#endif  // TENON_PATTERNS_LAYERS_TRANSFORMER_ATTRS_H_
+#endif  // TENON_PATTERNS_BLOCKS_TRANSFORMER_ATTRS_H_

@@ -2,7 +2,7 @@
 // bias behind them.
 #include <fmt/format.h>
 
-#include "patterns/layers/quantized_parts.h"
+#include "patterns/quantized/quantized_parts.h"
 
 namespace tenon::pattern {
 namespace {
