@@ -10,13 +10,15 @@
 #include "drr/conflicts/rule_conflicts.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
+#include "ir/core/context/interned_roots.h"
 
 namespace tenon::drr {
 
 struct CompiledRules::Entries {
-  Entries(Context& of, size_t count) : context(of), by_number(count), ready(count) {}
+  Entries(Context& of, size_t count) : context(of), roots(of), by_number(count), ready(count) {}
   Context& context;
-  std::mutex mutex;  // of `by_number`
+  InternedRoots roots;  // what the compiled rules name
+  std::mutex mutex;     // of `by_number`
   std::vector<CompiledRule> by_number;
   std::vector<std::atomic<const CompiledRule*>> ready;  // null: not compiled
   std::mutex automata_mutex;                            // of `automata`
@@ -24,6 +26,19 @@ struct CompiledRules::Entries {
   std::mutex patterns_mutex;  // of `patterns`
   std::map<NeededOps, std::shared_ptr<const PatternTable>> patterns;
 };
+
+namespace {
+
+void KeepHandles(const CompiledRule& rule, InternedRoots& roots) {
+  for (const DimCode& dim : rule.dims) roots.Add(dim.constant);
+  for (const Node& node : rule.nodes) {
+    for (const AttrCode& attr : node.attrs) roots.Add(attr.literal);
+    roots.Add(node.splat.literal);
+    roots.Add(node.let_value.literal);
+  }
+}
+
+}  // namespace
 
 CompiledRules CompiledRules::OnDemand(std::shared_ptr<const RuleList> rules, Context& context) {
   CompiledRules set;
@@ -39,6 +54,7 @@ absl::StatusOr<const CompiledRule*> CompiledRules::Get(uint16_t rule) const {
   if (const CompiledRule* compiled = ready.load(std::memory_order_relaxed)) return compiled;
   CompiledRule& made = entries_->by_number[rule];
   TENON_ASSIGN_OR_RETURN(made, CompileRule(list_->rules()[rule], entries_->context));
+  KeepHandles(made, entries_->roots);
   ready.store(&made, std::memory_order_release);
   return &made;
 }

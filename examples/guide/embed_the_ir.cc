@@ -10,6 +10,7 @@
 #include "tenon/ir/core/builder.h"
 #include "tenon/ir/core/context/context.h"
 #include "tenon/ir/core/context/diagnostic.h"
+#include "tenon/ir/core/context/release_unused.h"
 #include "tenon/ir/core/text/parser.h"
 #include "tenon/ir/core/text/printer.h"
 #include "tenon/ir/core/verify/verifier.h"
@@ -119,6 +120,11 @@ func.func() <{function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "f"}>
 )")
                                  .status();
   std::printf("status: %s\n", std::string(wrong.message()).c_str());
+
+  // The refused program has left types and attributes behind.
+  Operation* const modules[] = {module.get(), original.get(), again.get()};
+  TENON_ASSIGN_OR_RETURN(const ReleasedCounts released, ReleaseUnused(context, modules));
+  std::printf("types of other programs: %s\n", released.types > 0 ? "freed" : "none");
   return absl::OkStatus();
 }
 

@@ -1,8 +1,10 @@
 #include "ir/core/attribute.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/base/guarded_read.h"
@@ -13,31 +15,21 @@ namespace {
 
 using Kind = Attribute::Kind;
 
-template <typename T>
-void AppendRaw(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
-}
-
-template <typename Fill>
-Attribute Intern(Context& context, Kind kind, std::string key, Fill fill) {
-  key.insert(key.begin(), static_cast<char>(kind));
+Attribute Intern(Context& context, const AttributeStorage::Key& key) {
   return Attribute(ImplOf(context).attributes.GetOrCreate(key, [&](AttributeStorage& s) {
     s.context = &context;
-    s.kind = kind;
-    fill(s);
+    s.kind = key.kind;
+    s.splat = key.splat;
+    s.type = key.type;
+    s.number = key.number;
+    s.size = key.payload.size();
   }));
-}
-
-// An empty key with room for `bytes`, and for the kind that Intern puts in front.
-std::string KeyFor(size_t bytes) {
-  std::string key;
-  key.reserve(bytes + 1);
-  return key;
 }
 
 // Attributes inside others are not counted by operations, so their bytes stay.
 void Pin(Attribute attr) {
-  if (attr && attr.kind() == Kind::kElements) attr.storage()->pinned.store(true);
+  if (!attr) return;
+  if (const LargeElementsStorage* large = attr.storage()->large()) large->pinned.store(true);
 }
 
 bool AllElementsEqual(std::span<const std::byte> bytes, size_t element) {
@@ -53,27 +45,18 @@ double Rounded(DType dtype, double value) {
 
 }  // namespace
 
-Attribute Attribute::Unit(Context& context) {
-  return Intern(context, Kind::kUnit, "", [](AttributeStorage&) {});
-}
+Attribute Attribute::Unit(Context& context) { return Intern(context, {.kind = Kind::kUnit}); }
 
 Attribute Attribute::Bool(Context& context, bool value) {
   Attribute cached = value ? ImplOf(context).true_attr : ImplOf(context).false_attr;
   if (cached) return cached;
-  return Intern(context, Kind::kBool, value ? "1" : "0", [&](AttributeStorage& s) {
-    s.int_value = value;
-    s.type = Type::Scalar(context, DType::kBool);
-  });
+  return Intern(
+      context,
+      {.kind = Kind::kBool, .type = Type::Scalar(context, DType::kBool), .number = value ? 1 : 0});
 }
 
 Attribute Attribute::Int(Context& context, int64_t value, Type type) {
-  std::string key;
-  AppendRaw(key, value);
-  AppendRaw(key, type);
-  return Intern(context, Kind::kInteger, std::move(key), [&](AttributeStorage& s) {
-    s.int_value = value;
-    s.type = type;
-  });
+  return Intern(context, {.kind = Kind::kInteger, .type = type, .number = value});
 }
 
 Attribute Attribute::I64(Context& context, int64_t value) {
@@ -82,38 +65,25 @@ Attribute Attribute::I64(Context& context, int64_t value) {
 
 Attribute Attribute::Float(Context& context, double value, DType dtype) {
   TENON_CHECK(IsFloat(dtype));
-  const double rounded = Rounded(dtype, value);
-  std::string key;
-  AppendRaw(key, rounded);
-  AppendRaw(key, dtype);
-  return Intern(context, Kind::kFloat, std::move(key), [&](AttributeStorage& s) {
-    s.float_value = rounded;
-    s.type = Type::Scalar(context, dtype);
-  });
+  return Intern(context, {.kind = Kind::kFloat,
+                          .type = Type::Scalar(context, dtype),
+                          .number = std::bit_cast<int64_t>(Rounded(dtype, value))});
 }
 
 Attribute Attribute::Str(Context& context, std::string_view value) {
-  return Intern(context, Kind::kString, std::string(value),
-                [&](AttributeStorage& s) { s.str = std::string(value); });
+  return Intern(context, {.kind = Kind::kString, .payload = value});
 }
 
 Attribute Attribute::Array(Context& context, std::span<const Attribute> elements) {
-  std::string key;
-  for (Attribute a : elements) AppendRaw(key, a);
-  return Intern(context, Kind::kArray, std::move(key), [&](AttributeStorage& s) {
-    s.array.assign(elements.begin(), elements.end());
-    for (Attribute a : elements) Pin(a);
-  });
+  for (Attribute a : elements) Pin(a);
+  return Intern(context, {.kind = Kind::kArray, .payload = PayloadOf(elements)});
 }
 
 Attribute Attribute::Ints(Context& context, DType dtype, std::span<const int64_t> values) {
   TENON_CHECK(IsInt(dtype) || dtype == DType::kBool);
-  std::string key(1, static_cast<char>(dtype));
-  for (int64_t v : values) AppendRaw(key, v);
-  return Intern(context, Kind::kDenseArray, std::move(key), [&](AttributeStorage& s) {
-    s.type = Type::Scalar(context, dtype);
-    s.ints.assign(values.begin(), values.end());
-  });
+  return Intern(context, {.kind = Kind::kDenseArray,
+                          .type = Type::Scalar(context, dtype),
+                          .payload = PayloadOf(values)});
 }
 
 Attribute Attribute::Floats(Context& context, DType dtype, std::span<const double> values) {
@@ -121,12 +91,9 @@ Attribute Attribute::Floats(Context& context, DType dtype, std::span<const doubl
   std::vector<double> rounded;
   rounded.reserve(values.size());
   for (double v : values) rounded.push_back(Rounded(dtype, v));
-  std::string key(1, static_cast<char>(dtype));
-  for (double v : rounded) AppendRaw(key, v);
-  return Intern(context, Kind::kDenseArray, std::move(key), [&](AttributeStorage& s) {
-    s.type = Type::Scalar(context, dtype);
-    s.floats = std::move(rounded);
-  });
+  return Intern(context, {.kind = Kind::kDenseArray,
+                          .type = Type::Scalar(context, dtype),
+                          .payload = PayloadOf(std::span<const double>(rounded))});
 }
 
 Attribute Attribute::I64s(Context& context, std::span<const int64_t> values) {
@@ -139,38 +106,28 @@ Attribute Attribute::F32s(Context& context, std::span<const float> values) {
 }
 
 Attribute Attribute::TypeAttr(Context& context, Type type) {
-  std::string key;
-  AppendRaw(key, type);
-  return Intern(context, Kind::kType, std::move(key), [&](AttributeStorage& s) { s.type = type; });
+  return Intern(context, {.kind = Kind::kType, .type = type});
 }
 
 Attribute Attribute::SymbolRef(Context& context, std::string_view path) {
-  return Intern(context, Kind::kSymbolRef, std::string(path),
-                [&](AttributeStorage& s) { s.str = std::string(path); });
+  return Intern(context, {.kind = Kind::kSymbolRef, .payload = path});
 }
 
 Attribute Attribute::Dictionary(Context& context, std::span<const NamedAttribute> entries) {
-  std::vector<NamedAttribute> sorted(entries.begin(), entries.end());
+  absl::InlinedVector<NamedAttribute, 8> sorted(entries.begin(), entries.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const NamedAttribute& a, const NamedAttribute& b) { return a.name < b.name; });
-  std::string key;
-  for (const NamedAttribute& e : sorted) AppendRaw(key, e);
-  return Intern(context, Kind::kDictionary, std::move(key), [&](AttributeStorage& s) {
-    for (const NamedAttribute& e : sorted) Pin(e.value);
-    s.entries = std::move(sorted);
-  });
+  for (const NamedAttribute& e : sorted) Pin(e.value);
+  return Intern(context, {.kind = Kind::kDictionary,
+                          .payload = PayloadOf(std::span<const NamedAttribute>(sorted))});
 }
 
 Attribute Attribute::Dims(Context& context, std::span<const DimExpr> dims) {
-  std::string key;
-  for (DimExpr d : dims) AppendRaw(key, d);
-  return Intern(context, Kind::kDims, std::move(key),
-                [&](AttributeStorage& s) { s.dims.assign(dims.begin(), dims.end()); });
+  return Intern(context, {.kind = Kind::kDims, .payload = PayloadOf(dims)});
 }
 
 Attribute Attribute::Opaque(Context& context, std::string_view text) {
-  return Intern(context, Kind::kOpaque, std::string(text),
-                [&](AttributeStorage& s) { s.str = std::string(text); });
+  return Intern(context, {.kind = Kind::kOpaque, .payload = text});
 }
 
 namespace {
@@ -192,15 +149,10 @@ Attribute Attribute::Elements(Context& context, Type type, std::span<const std::
   size_t element = SizeOf(type.dtype());
   if (AllElementsEqual(bytes, element)) return Splat(context, type, bytes.first(element));
   if (bytes.size() > kInlineBytes) return Elements(context, type, Blob::Copy(bytes));
-  std::string key = KeyFor(1 + sizeof type + bytes.size());
-  key.push_back('d');
-  AppendRaw(key, type);
-  key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {
-    s.type = type;
-    s.splat = type.num_elements() == 1;
-    s.str.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  });
+  return Intern(context, {.kind = Kind::kElements,
+                          .splat = type.num_elements() == 1,
+                          .type = type,
+                          .payload = PayloadOf(bytes)});
 }
 
 Attribute Attribute::Elements(Context& context, Type type, std::shared_ptr<const Blob> blob) {
@@ -210,16 +162,7 @@ Attribute Attribute::Elements(Context& context, Type type, std::shared_ptr<const
   if (blob->size() <= kInlineBytes || AllElementsEqual(blob->bytes(), element)) {
     return Elements(context, type, blob->bytes());
   }
-  const AttributeStorage* storage =
-      ImplOf(context).attributes.CreateUnique([&](AttributeStorage& s) {
-        s.context = &context;
-        s.kind = Kind::kElements;
-        s.type = type;
-        s.blob = std::move(blob);
-      });
-  std::lock_guard<std::mutex> lock(ImplOf(context).blob_mutex);
-  ImplOf(context).blob_attributes.push_back(storage);
-  return Attribute(storage);
+  return ImplOf(context).AddLargeElements(context, type, std::move(blob), nullptr);
 }
 
 Attribute Attribute::Splat(Context& context, Type type, std::span<const std::byte> element) {
@@ -227,15 +170,9 @@ Attribute Attribute::Splat(Context& context, Type type, std::span<const std::byt
                       element.size() == SizeOf(type.dtype()),
                   "a splat needs a tensor type with static dimensions, and one element");
   if (type.num_elements() == 0) return Elements(context, type, std::span<const std::byte>());
-  std::string key = KeyFor(1 + sizeof type + element.size());
-  key.push_back(type.num_elements() == 1 ? 'd' : 's');
-  AppendRaw(key, type);
-  key.append(reinterpret_cast<const char*>(element.data()), element.size());
-  return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {
-    s.type = type;
-    s.splat = true;
-    s.str.assign(reinterpret_cast<const char*>(element.data()), element.size());
-  });
+  return Intern(
+      context,
+      {.kind = Kind::kElements, .splat = true, .type = type, .payload = PayloadOf(element)});
 }
 
 Attribute::Kind Attribute::kind() const {
@@ -246,47 +183,48 @@ Context& Attribute::context() const { return *storage_->context; }
 
 bool Attribute::bool_value() const {
   TENON_CHECK_READ(kind() == Kind::kBool);
-  return storage_->int_value != 0;
+  return storage_->number != 0;
 }
 int64_t Attribute::int_value() const {
   TENON_CHECK_READ(kind() == Kind::kInteger || kind() == Kind::kBool);
-  return storage_->int_value;
+  return storage_->number;
 }
 double Attribute::float_value() const {
   TENON_CHECK_READ(kind() == Kind::kFloat);
-  return storage_->float_value;
+  return std::bit_cast<double>(storage_->number);
 }
 std::string_view Attribute::str() const {
   TENON_CHECK_READ(kind() == Kind::kString || kind() == Kind::kSymbolRef ||
                    kind() == Kind::kOpaque);
-  return storage_->str;
+  return storage_->text();
 }
 std::span<const Attribute> Attribute::elements() const {
   TENON_CHECK_READ(kind() == Kind::kArray);
-  return storage_->array;
+  return storage_->list<Attribute>();
 }
 std::span<const int64_t> Attribute::ints() const {
   TENON_CHECK_READ(kind() == Kind::kDenseArray && !IsFloat(storage_->type.dtype()));
-  return storage_->ints;
+  return storage_->list<int64_t>();
 }
 std::span<const double> Attribute::floats() const {
   TENON_CHECK_READ(kind() == Kind::kDenseArray && IsFloat(storage_->type.dtype()));
-  return storage_->floats;
+  return storage_->list<double>();
 }
 std::span<const DimExpr> Attribute::dims() const {
   TENON_CHECK_READ(kind() == Kind::kDims);
-  return storage_->dims;
+  return storage_->list<DimExpr>();
 }
 std::span<const NamedAttribute> Attribute::entries() const {
   TENON_CHECK_READ(kind() == Kind::kDictionary);
-  return storage_->entries;
+  return storage_->list<NamedAttribute>();
 }
 Attribute Attribute::Get(std::string_view name) const {
   TENON_CHECK_READ(kind() == Kind::kDictionary);
+  const std::span<const NamedAttribute> all = storage_->list<NamedAttribute>();
   auto it = std::lower_bound(
-      storage_->entries.begin(), storage_->entries.end(), name,
+      all.begin(), all.end(), name,
       [](const NamedAttribute& e, std::string_view n) { return e.name.str() < n; });
-  return it != storage_->entries.end() && it->name.str() == name ? it->value : Attribute();
+  return it != all.end() && it->name.str() == name ? it->value : Attribute();
 }
 Type Attribute::type() const {
   TENON_CHECK_READ(storage_ != nullptr);
@@ -299,13 +237,17 @@ bool Attribute::is_splat() const {
 }
 std::span<const std::byte> Attribute::raw_bytes() const {
   TENON_CHECK_READ(kind() == Kind::kElements);
-  if (storage_->blob) return storage_->blob->bytes();
-  if (storage_->deferred) return storage_->deferred->Whole()->bytes();
-  return {reinterpret_cast<const std::byte*>(storage_->str.data()), storage_->str.size()};
+  if (const LargeElementsStorage* large = storage_->large()) {
+    if (large->deferred) return large->deferred->Whole()->bytes();
+    return large->blob ? large->blob->bytes() : std::span<const std::byte>();
+  }
+  return storage_->list<std::byte>();
 }
 std::shared_ptr<const Blob> Attribute::blob() const {
   TENON_CHECK_READ(kind() == Kind::kElements);
-  return storage_->deferred ? storage_->deferred->Whole() : storage_->blob;
+  const LargeElementsStorage* large = storage_->large();
+  if (large == nullptr) return nullptr;
+  return large->deferred ? large->deferred->Whole() : large->blob;
 }
 std::shared_ptr<const Blob> Attribute::DenseBlob() const {
   if (std::shared_ptr<const Blob> large = blob()) return large;
@@ -334,7 +276,8 @@ bool SameElements(Attribute a, Attribute b) {
       a.type() != b.type())
     return false;
   if (!IsLargeElements(a) || !IsLargeElements(b)) return false;
-  const std::shared_ptr<const DeferredBlob>&p = a.storage()->deferred, &q = b.storage()->deferred;
+  const std::shared_ptr<const DeferredBlob>&p = a.storage()->large()->deferred,
+                              &q = b.storage()->large()->deferred;
   using BlobPtr = std::shared_ptr<const Blob>;
   const auto same = [](const BlobPtr& x, const BlobPtr& y) {
     return x == y || (x->size() == y->size() && x->content_hash() == y->content_hash());

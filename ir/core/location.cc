@@ -10,64 +10,21 @@
 
 namespace tenon {
 
-LocationTable::LocationTable() : chunks_(new std::atomic<LocationData*>[kMaxChunks]()) {
-  Add(LocationData{});
-}
-
-LocationTable::~LocationTable() {
-  for (uint32_t i = 0; i < kMaxChunks && chunks_[i]; ++i) delete[] chunks_[i].load();
-}
-
-uint32_t LocationTable::Add(const LocationData& data) {
-  uint32_t id = size_;
-  uint32_t chunk = id >> kChunkBits;
-  if (chunk >= kMaxChunks) return 0;  // more than 67 million locations: the rest are unknown
-  if (chunks_[chunk].load(std::memory_order_relaxed) == nullptr) {
-    chunks_[chunk].store(new LocationData[kChunkMask + 1], std::memory_order_release);
-  }
-  chunks_[chunk].load(std::memory_order_relaxed)[id & kChunkMask] = data;
-  ++size_;
-  return id;
-}
-
-LocationTable::Extent LocationTable::ExtentOf(std::span<const Location> inside) const {
-  Extent whole;
-  for (const Location part : inside) {
-    const auto found = extents.find(part.id());
-    const Extent extent = found == extents.end() ? Extent{} : found->second;
-    whole.size += extent.size;
-    whole.depth = std::max(whole.depth, extent.depth + 1);
-  }
-  return whole;
-}
-
 bool LocationsFit(const Context& context, std::span<const Location> parts) {
-  const LocationTable& table = ImplOf(context).locations;
-  std::lock_guard<std::mutex> lock(table.mutex);
-  const LocationTable::Extent extent = table.ExtentOf(parts);
+  const LocationTable::Extent extent = ImplOf(context).locations.ExtentOf(parts);
   return extent.size <= kMaxLocationParts && extent.depth <= kMaxNesting;
 }
 
 namespace {
 
-Location AddKeyed(Context& context, std::string key, Location::Kind kind, std::string_view text,
-                  std::vector<Location> parts) {
-  LocationTable& table = ImplOf(context).locations;
-  std::string_view interned = text.empty() ? std::string_view() : context.Intern(text).str();
-  std::lock_guard<std::mutex> lock(table.mutex);
-  auto [it, inserted] = table.by_key.try_emplace(std::move(key), 0);
-  if (inserted) {
-    LocationData data;
-    data.kind = kind;
-    data.text = interned;
-    if (!parts.empty()) {
-      table.parts.push_back(std::move(parts));
-      data.parts = table.parts.back();
-    }
-    it->second = table.Add(data);
-    if (!data.parts.empty()) table.extents.emplace(it->second, table.ExtentOf(data.parts));
+// The location of a new number. Says once that the table is full.
+Location Added(Context& context, uint32_t id) {
+  if (id == 0 && ImplOf(context).locations.TakeOverflow()) {
+    Diagnostic full;
+    full.message = "the Context has no room for more locations: further ones are unknown";
+    context.diagnostics().Emit(full);
   }
-  return Location(it->second);
+  return Location(id);
 }
 
 std::string Quote(std::string_view text) {
@@ -88,29 +45,16 @@ std::string Quote(std::string_view text) {
 
 Location Location::FileLineCol(Context& context, std::string_view file, uint32_t line,
                                uint32_t col) {
-  LocationTable& table = ImplOf(context).locations;
-  std::string_view interned = context.Intern(file).str();
-  std::lock_guard<std::mutex> lock(table.mutex);
-  if (table.last_file_id != 0 && table.last_file.text.data() == interned.data() &&
-      table.last_file.line == line && table.last_file.col == col) {
-    return Location(table.last_file_id);
-  }
-  LocationData data;
-  data.kind = Kind::kFileLineCol;
-  data.text = interned;
-  data.line = line;
-  data.col = col;
-  table.last_file = data;
-  table.last_file_id = table.Add(data);
-  return Location(table.last_file_id);
+  return Added(context, ImplOf(context).locations.AddPosition(file, line, col, true));
+}
+
+Location PositionInText(Context& context, std::string_view file, uint32_t line, uint32_t col) {
+  return Added(context, ImplOf(context).locations.AddPosition(file, line, col, false));
 }
 
 Location Location::Name(Context& context, std::string_view name, Location child) {
-  std::vector<Location> parts;
   if (!LocationsFit(context, {&child, 1})) child = Location();
-  if (!child.is_unknown()) parts.push_back(child);
-  return AddKeyed(context, fmt::format("n{}:{}", child.id(), name), Kind::kName, name,
-                  std::move(parts));
+  return Added(context, ImplOf(context).locations.AddName(name, child));
 }
 
 Location Location::Name(Context& context, std::string_view name) {
@@ -135,20 +79,17 @@ Location Location::Fused(Context& context, std::span<const Location> locations) 
   }
   if (parts.empty()) return Location();
   if (parts.size() == 1) return parts[0];
-  std::string key = "f";
-  for (Location part : parts) key += fmt::format("{},", part.id());
-  return AddKeyed(context, std::move(key), Kind::kFused, {}, std::move(parts));
+  return Added(context, ImplOf(context).locations.AddFused(parts));
 }
 
 Location Location::CallSite(Context& context, Location callee, Location caller) {
   const Location both[] = {callee, caller};
   if (!LocationsFit(context, both)) return callee;
-  return AddKeyed(context, fmt::format("c{},{}", callee.id(), caller.id()), Kind::kCallSite, {},
-                  {callee, caller});
+  return Added(context, ImplOf(context).locations.AddCallSite(callee, caller));
 }
 
 const LocationData& Resolve(const Context& context, Location location) {
-  return ImplOf(context).locations.Get(location.id());
+  return ImplOf(context).locations.Get(location);
 }
 
 std::string LocationText(const Context& context, Location location) {

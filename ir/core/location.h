@@ -12,8 +12,8 @@ namespace tenon {
 class Context;
 
 // A 32-bit handle to a location that a Context keeps; 0 stands for an unknown one. The static
-// functions are thread-safe. A Context holds up to 67 million locations; all further ones are
-// unknown.
+// functions are thread-safe. A Context holds up to 2^32 - 1 locations. The first one beyond that is
+// an error diagnostic; it and all further ones are unknown.
 class Location {
  public:
   // The kind of a location, with an example of its text.

@@ -11,25 +11,27 @@
 namespace tenon {
 namespace {
 
-void AppendRaw(std::string& key, const void* data, size_t size) {
-  key.append(static_cast<const char*>(data), size);
-}
-
 // Values keep numbers in the upper 16 bits of these pointers (value.h).
 void CheckAddress(const TypeStorage& storage) {
   TENON_CHECK_MSG(reinterpret_cast<uintptr_t>(&storage) >> 48 == 0,
                   "a type lies beyond the first 48 bits of addresses");
 }
 
+// `fill` adds to a new storage what follows from the key.
 template <typename Fill>
-Type Intern(Context& context, std::string key, Type::Kind kind, Fill fill) {
-  key.insert(key.begin(), static_cast<char>(kind));
+Type Intern(Context& context, const TypeStorage::Key& key, Fill fill) {
   return Type(ImplOf(context).types.GetOrCreate(key, [&](TypeStorage& s) {
     CheckAddress(s);
     s.context = &context;
-    s.kind = kind;
+    s.kind = key.kind;
+    s.dtype = key.dtype;
+    s.num_inputs = key.num_inputs;
+    s.size = key.payload.size();
     fill(s);
   }));
+}
+Type Intern(Context& context, const TypeStorage::Key& key) {
+  return Intern(context, key, [](TypeStorage&) {});
 }
 
 }  // namespace
@@ -38,33 +40,17 @@ Type Type::Scalar(Context& context, DType dtype) {
   TENON_CHECK(dtype != DType::kInvalid);
   Type cached = ImplOf(context).scalars[static_cast<int>(dtype)];
   if (cached) return cached;
-  return Intern(context, std::string(1, static_cast<char>(dtype)), Kind::kScalar,
-                [&](TypeStorage& s) { s.dtype = dtype; });
+  return Intern(context, {.kind = Kind::kScalar, .dtype = dtype});
 }
 
-Type Type::Index(Context& context) {
-  return Intern(context, "", Kind::kIndex, [](TypeStorage&) {});
-}
+Type Type::Index(Context& context) { return Intern(context, {.kind = Kind::kIndex}); }
 
-Type Type::None(Context& context) {
-  return Intern(context, "", Kind::kNone, [](TypeStorage&) {});
-}
+Type Type::None(Context& context) { return Intern(context, {.kind = Kind::kNone}); }
 
 Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) {
   TENON_CHECK(dtype != DType::kInvalid);
-  absl::InlinedVector<char, 2 + 8 * sizeof(void*)> key(2 + dims.size() * sizeof(void*));
-  key[0] = static_cast<char>(Kind::kTensor);
-  key[1] = static_cast<char>(dtype);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const void* const p = dims[i].storage();
-    std::memcpy(&key[2 + i * sizeof(p)], &p, sizeof(p));
-  }
-  return Type(ImplOf(context).types.GetOrCreate({key.data(), key.size()}, [&](TypeStorage& s) {
-    CheckAddress(s);
-    s.context = &context;
-    s.kind = Kind::kTensor;
-    s.dtype = dtype;
-    s.dims.assign(dims.begin(), dims.end());
+  const TypeStorage::Key key = {.kind = Kind::kTensor, .dtype = dtype, .payload = PayloadOf(dims)};
+  return Intern(context, key, [&](TypeStorage& s) {
     s.is_static = true;
     int64_t n = 1;
     bool zero = false;
@@ -79,7 +65,7 @@ Type Type::Tensor(Context& context, DType dtype, std::span<const DimExpr> dims) 
       if (!zero && (d.constant() < 0 || __builtin_mul_overflow(n, d.constant(), &n))) return;
     }
     s.num_elements = zero ? 0 : n;
-  }));
+  });
 }
 
 Type Type::Tensor(Context& context, DType dtype, std::span<const int64_t> dims) {
@@ -89,41 +75,25 @@ Type Type::Tensor(Context& context, DType dtype, std::span<const int64_t> dims) 
 }
 
 Type Type::Unranked(Context& context, DType dtype) {
-  return Intern(context, std::string(1, static_cast<char>(dtype)), Kind::kUnranked,
-                [&](TypeStorage& s) { s.dtype = dtype; });
+  return Intern(context, {.kind = Kind::kUnranked, .dtype = dtype});
 }
 
 Type Type::Function(Context& context, std::span<const Type> inputs, std::span<const Type> results) {
-  const size_t num_inputs = inputs.size();
-  std::string key;
-  // Intern puts the kind in front.
-  key.reserve(1 + sizeof(num_inputs) + (num_inputs + results.size()) * sizeof(void*));
-  AppendRaw(key, &num_inputs, sizeof(num_inputs));
-  for (std::span<const Type> list : {inputs, results}) {
-    for (Type t : list) {
-      const void* const p = t.storage();
-      AppendRaw(key, &p, sizeof(p));
-    }
-  }
-  return Intern(context, std::move(key), Kind::kFunction, [&](TypeStorage& s) {
-    s.inputs.assign(inputs.begin(), inputs.end());
-    s.results.assign(results.begin(), results.end());
-  });
+  absl::InlinedVector<Type, 8> types(inputs.begin(), inputs.end());
+  types.insert(types.end(), results.begin(), results.end());
+  return Intern(context, {.kind = Kind::kFunction,
+                          .num_inputs = static_cast<uint32_t>(inputs.size()),
+                          .payload = PayloadOf(std::span<const Type>(types))});
 }
 
 Type Type::Tuple(Context& context, std::span<const Type> types) {
-  std::string key;
-  for (Type t : types) {
-    const void* const p = t.storage();
-    AppendRaw(key, &p, sizeof(p));
-  }
-  return Intern(context, std::move(key), Kind::kTuple,
-                [&](TypeStorage& s) { s.inputs.assign(types.begin(), types.end()); });
+  return Intern(context, {.kind = Kind::kTuple,
+                          .num_inputs = static_cast<uint32_t>(types.size()),
+                          .payload = PayloadOf(types)});
 }
 
 Type Type::Opaque(Context& context, std::string_view text) {
-  return Intern(context, std::string(text), Kind::kOpaque,
-                [&](TypeStorage& s) { s.text = std::string(text); });
+  return Intern(context, {.kind = Kind::kOpaque, .payload = text});
 }
 
 Type::Kind Type::kind() const {
@@ -136,11 +106,11 @@ DType Type::dtype() const {
 }
 int64_t Type::rank() const {
   TENON_CHECK_READ(is_tensor());
-  return static_cast<int64_t>(storage_->dims.size());
+  return static_cast<int64_t>(storage_->dims().size());
 }
 std::span<const DimExpr> Type::dims() const {
   TENON_CHECK_READ(is_tensor());
-  return storage_->dims;
+  return storage_->dims();
 }
 DimExpr Type::dim(int64_t i) const {
   std::span<const DimExpr> all = dims();
@@ -156,9 +126,11 @@ int64_t Type::num_elements() const {
   TENON_CHECK_READ(storage_ != nullptr);
   return storage_->num_elements;
 }
-std::span<const Type> Type::inputs() const { return storage_->inputs; }
-std::span<const Type> Type::results() const { return storage_->results; }
-std::string_view Type::opaque_text() const { return storage_->text; }
+std::span<const Type> Type::inputs() const { return storage_->inputs(); }
+std::span<const Type> Type::results() const { return storage_->results(); }
+std::string_view Type::opaque_text() const {
+  return storage_->kind == Kind::kOpaque ? storage_->text() : std::string_view();
+}
 Context& Type::context() const {
   TENON_CHECK_READ(storage_ != nullptr);
   return *storage_->context;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/core/context/context.h"
+#include "ir/core/context/context_impl.h"
 #include "ir/core/context/diagnostic.h"
 #include "ir/core/location_extent.h"
 #include "ir/core/text/parser.h"
@@ -186,6 +187,39 @@ TEST(DiagnosticTest, ThreadsMayEmitAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, 4000);
+}
+
+// Equal locations are one, however they are made.
+TEST(LocationTest, EqualOnesAreShared) {
+  Context context;
+  const Location a = Location::FileLineCol(context, "f", 1, 2);
+  const Location b = Location::FileLineCol(context, "f", 1, 3);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(Location::FileLineCol(context, "f", 1, 2), a);
+  EXPECT_EQ(Location::Name(context, "n", a), Location::Name(context, "n", a));
+  EXPECT_NE(Location::Name(context, "n", a), Location::Name(context, "n", b));
+  EXPECT_NE(Location::Name(context, "n"), Location::Name(context, "n", b));
+  EXPECT_EQ(Location::CallSite(context, a, b), Location::CallSite(context, a, b));
+  EXPECT_NE(Location::CallSite(context, a, b), Location::CallSite(context, b, a));
+}
+
+TEST(LocationTest, TooManyAreAnError) {
+  Context context;
+  std::vector<std::string> messages;
+  const ScopedDiagnosticHandler handler(
+      context, [&](const Diagnostic& d) { messages.push_back(d.message); });
+  ImplOf(context).locations.set_limit(10);
+  std::vector<Location> made;
+  for (int i = 0; i < 12; ++i) made.push_back(Location::Name(context, "n" + std::to_string(i)));
+  EXPECT_EQ(LocationText(context, made[8]), "\"n8\"");
+  EXPECT_TRUE(made[9].is_unknown());
+  EXPECT_TRUE(made[11].is_unknown());
+  EXPECT_EQ(Location::Name(context, "n3"), made[3]);
+  const Location parts[] = {made[0], made[1]};
+  EXPECT_TRUE(Location::Fused(context, parts).is_unknown());
+  EXPECT_TRUE(Location::FileLineCol(context, "f", 1, 2).is_unknown());
+  EXPECT_EQ(messages, std::vector<std::string>{
+                          "the Context has no room for more locations: further ones are unknown"});
 }
 
 }  // namespace

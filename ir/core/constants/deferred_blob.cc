@@ -100,41 +100,35 @@ Attribute DeferredElements(Context& context, Type type,
   TENON_CHECK(type.is_static());
   TENON_CHECK(deferred->size() == static_cast<size_t>(type.num_elements()) * SizeOf(type.dtype()));
   TENON_CHECK(deferred->size() > Attribute::kInlineBytes);
-  ContextImpl& impl = ImplOf(context);
-  const AttributeStorage* storage = impl.attributes.CreateUnique([&](AttributeStorage& s) {
-    s.context = &context;
-    s.kind = Attribute::Kind::kElements;
-    s.type = type;
-    s.deferred = std::move(deferred);
-  });
-  const std::lock_guard<std::mutex> lock(impl.blob_mutex);
-  impl.blob_attributes.push_back(storage);
-  return Attribute(storage);
+  return ImplOf(context).AddLargeElements(context, type, nullptr, std::move(deferred));
 }
 
 std::shared_ptr<const DeferredBlob> DeferredBlobOf(Attribute elements) {
-  return elements.storage()->deferred;
+  const LargeElementsStorage* large = elements.storage()->large();
+  return large != nullptr ? large->deferred : nullptr;
 }
 
 size_t StoredBytes(Attribute elements) {
-  const std::shared_ptr<const DeferredBlob>& deferred = elements.storage()->deferred;
-  return deferred != nullptr ? deferred->size() : elements.raw_bytes().size();
+  const LargeElementsStorage* large = elements.storage()->large();
+  return large != nullptr && large->deferred ? large->deferred->size()
+                                             : elements.raw_bytes().size();
 }
 
 bool IsLargeElements(Attribute elements) {
-  return elements && elements.kind() == Attribute::Kind::kElements &&
-         (elements.storage()->deferred != nullptr || elements.storage()->blob != nullptr);
+  const LargeElementsStorage* large = elements ? elements.storage()->large() : nullptr;
+  return large != nullptr && (large->deferred != nullptr || large->blob != nullptr);
 }
 
 const std::string& ContentHash(Attribute large) {
-  const std::shared_ptr<const DeferredBlob>& deferred = large.storage()->deferred;
-  return deferred != nullptr ? deferred->content_hash() : large.storage()->blob->content_hash();
+  const LargeElementsStorage& storage = *large.storage()->large();
+  return storage.deferred != nullptr ? storage.deferred->content_hash()
+                                     : storage.blob->content_hash();
 }
 
 std::span<const std::byte> RepeatedElement(Attribute elements) {
-  const std::shared_ptr<const DeferredBlob>& deferred = elements.storage()->deferred;
-  if (deferred == nullptr) return {};
-  return deferred->RepeatedElement(SizeOf(elements.type().dtype()));
+  const LargeElementsStorage* large = elements.storage()->large();
+  if (large == nullptr || large->deferred == nullptr) return {};
+  return large->deferred->RepeatedElement(SizeOf(elements.type().dtype()));
 }
 
 }  // namespace tenon

@@ -73,9 +73,9 @@ NumberRange RangeOfBytes(DType dtype, std::span<const std::byte> bytes) {
 
 NumberRange RangeOf(Attribute elements) {
   TENON_CHECK_READ(elements && elements.kind() == Attribute::Kind::kElements);
-  const AttributeStorage* storage = elements.storage();
+  const LargeElementsStorage* storage = elements.storage()->large();
   const DType dtype = elements.type().dtype();
-  if (!storage->blob && !storage->deferred) {
+  if (storage == nullptr || (!storage->blob && !storage->deferred)) {
     if (elements.type().num_elements() == 0) return {};
     return RangeOfBytes(dtype, elements.raw_bytes());
   }

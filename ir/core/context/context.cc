@@ -126,10 +126,26 @@ Identifier Context::Intern(std::string_view text) {
 
 DiagnosticEngine& Context::diagnostics() { return impl_->diagnostics; }
 
+Attribute ContextImpl::AddLargeElements(Context& context, Type type,
+                                        std::shared_ptr<const Blob> blob,
+                                        std::shared_ptr<const DeferredBlob> deferred) {
+  const auto* storage = attributes.CreateUnique<LargeElementsStorage>([&](LargeElementsStorage& s) {
+    s.context = &context;
+    s.kind = Attribute::Kind::kElements;
+    s.is_large = 1;
+    s.type = type;
+    s.blob = std::move(blob);
+    s.deferred = std::move(deferred);
+  });
+  const std::lock_guard<std::mutex> lock(blob_mutex);
+  blob_attributes.push_back(storage);
+  return Attribute(storage);
+}
+
 void ContextImpl::ReleaseUnusedBlobs() {
   release_waits = false;
-  std::erase_if(blob_attributes, [this](const AttributeStorage* s) {
-    if (s->pinned.load() || s->blob_uses.load(std::memory_order_acquire) > 0) return false;
+  std::erase_if(blob_attributes, [this](const LargeElementsStorage* s) {
+    if (s->pinned.load() || s->uses.load(std::memory_order_acquire) > 0) return false;
     const uint64_t since = s->unused_since.load(std::memory_order_relaxed);
     if (!blob_keepers.empty() && (since == 0 || since >= *blob_keepers.begin())) {
       if (since == 0) s->unused_since.store(blob_epoch, std::memory_order_relaxed);
@@ -163,7 +179,7 @@ KeepUnusedBlobs::~KeepUnusedBlobs() {
 size_t Context::live_blob_bytes() const {
   std::lock_guard<std::mutex> lock(impl_->blob_mutex);
   size_t total = 0;
-  for (const AttributeStorage* s : impl_->blob_attributes) {
+  for (const LargeElementsStorage* s : impl_->blob_attributes) {
     if (s->blob) total += s->blob->size();
     if (s->deferred && s->deferred->has_whole()) total += s->deferred->size();
   }

@@ -49,9 +49,9 @@ struct Dialect {
 };
 
 // Owns dialects, interned types, attributes and dimensions, locations, and the memory of
-// operations. It never frees interned data before its end. A Context must outlive all IR, Type,
-// Attribute, DimExpr, Identifier and Location that belong to it. Contexts are independent of each
-// other.
+// operations. Interned data stays until ReleaseUnused (release_unused.h) or the end of the Context,
+// which must outlive all IR, Type, Attribute, DimExpr, Identifier and Location that belong to it.
+// Contexts are independent of each other.
 //
 // Interning, op allocation and diagnostics are thread-safe, and passes may run on different
 // functions at the same time. Registration and settings are not thread-safe: finish them first.

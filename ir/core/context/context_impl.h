@@ -19,131 +19,17 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "ir/base/limits.h"
-#include "ir/core/constants/deferred_blob.h"
 #include "ir/core/constants/number_range.h"
 #include "ir/core/context/context.h"
+#include "ir/core/context/intern_table.h"
+#include "ir/core/context/interned_roots.h"
+#include "ir/core/context/location_table.h"
 #include "ir/core/context/op_pool.h"
 #include "ir/core/context/side_table.h"
+#include "ir/core/context/storages.h"
 #include "ir/core/value.h"
 
 namespace tenon {
-
-// A coefficient times a product of factors. The factors are neither sums nor constants, and are
-// sorted by text.
-struct DimTerm {
-  int64_t coefficient = 1;
-  std::vector<DimExpr> factors;  // empty for a constant
-};
-
-struct DimExprStorage {
-  Context* context = nullptr;
-  DimExpr::Kind kind = DimExpr::Kind::kUnknown;
-  int64_t value = 0;           // constant
-  std::string symbol;          // symbol
-  std::vector<DimTerm> terms;  // sorted by text, the constant last
-  DimExpr a, b;                // floordiv, mod, min, max, broadcast
-  int depth = 0;               // levels of parentheses in the text
-  std::string text;
-};
-
-struct TypeStorage {
-  Context* context = nullptr;
-  Type::Kind kind = Type::Kind::kNone;
-  DType dtype = DType::kInvalid;
-  bool is_static = false;
-  int64_t num_elements = -1;
-  std::vector<DimExpr> dims;
-  std::vector<Type> inputs, results;
-  std::string text;  // opaque
-};
-
-struct AttributeStorage {
-  Context* context = nullptr;
-  Attribute::Kind kind = Attribute::Kind::kUnit;
-  bool splat = false;
-  int64_t int_value = 0;
-  double float_value = 0;
-  Type type;
-  std::string str;  // string, symbol, opaque text, inline element bytes
-  std::vector<Attribute> array;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
-  std::vector<DimExpr> dims;
-  std::vector<NamedAttribute> entries;
-  // Large elements. ReleaseUnusedBlobs frees them when no operation uses them.
-  mutable std::shared_ptr<const Blob> blob;
-  mutable std::shared_ptr<const DeferredBlob> deferred;  // instead of `blob`
-  mutable std::atomic<int64_t> blob_uses{0};
-  mutable std::atomic<uint64_t> unused_since{0};  // ContextImpl::blob_epoch; 0: unknown
-  mutable std::atomic<bool> pinned{false};        // part of another attribute, so never freed
-};
-
-// Interns storages by a key that encodes their contents. Addresses are stable. Thread-safe; keys
-// are shared out so that threads seldom wait for each other.
-template <typename Storage>
-class InternTable {
- public:
-  // `make` must not use the table.
-  template <typename Make>
-  const Storage* GetOrCreate(std::string_view key, Make&& make) {
-    const absl::string_view absl_key(key.data(), key.size());
-    const size_t hash = shards_[0].table.hash_function()(absl_key);
-    Shard& shard = shards_[hash >> kHashShift];
-    std::lock_guard<std::mutex> lock(shard.mutex);
-    const auto it = shard.table.find(absl_key, hash);
-    if (it != shard.table.end()) return it->second;
-    Storage& storage = shard.storages.emplace_back();
-    make(storage);
-    return shard.table.emplace(std::string(key), &storage).first->second;
-  }
-  // A storage that equal contents do not share.
-  template <typename Make>
-  const Storage* CreateUnique(Make&& make) {
-    Shard& shard = shards_[0];
-    std::lock_guard<std::mutex> lock(shard.mutex);
-    Storage& storage = shard.storages.emplace_back();
-    make(storage);
-    return &storage;
-  }
-
- private:
-  // The uppermost bits of the hash, as the tables use the lowest ones.
-  static constexpr size_t kShardBits = 4, kHashShift = sizeof(size_t) * 8 - kShardBits;
-  struct alignas(64) Shard {
-    std::mutex mutex;
-    absl::flat_hash_map<std::string, const Storage*> table;
-    std::deque<Storage> storages;
-  };
-  std::array<Shard, size_t{1} << kShardBits> shards_;
-};
-
-// Append-only table of locations; reading needs no lock.
-class LocationTable {
- public:
-  LocationTable();
-  ~LocationTable();
-  uint32_t Add(const LocationData& data);  // the caller holds the mutex
-  const LocationData& Get(uint32_t id) const {
-    return chunks_[id >> kChunkBits].load(std::memory_order_acquire)[id & kChunkMask];
-  }
-  mutable std::mutex mutex;
-  absl::flat_hash_map<std::string, uint32_t> by_key;
-  std::deque<std::vector<Location>> parts;
-  // Locations that the text of one writes out, and their levels.
-  struct Extent {
-    uint32_t size = 1, depth = 1;
-  };
-  absl::flat_hash_map<uint32_t, Extent> extents;            // of those with parts, by id
-  Extent ExtentOf(std::span<const Location> inside) const;  // the caller holds the mutex
-  LocationData last_file;  // consecutive ops at one position share an entry
-  uint32_t last_file_id = 0;
-
- private:
-  static constexpr uint32_t kChunkBits = 12, kChunkMask = (1u << kChunkBits) - 1;
-  static constexpr uint32_t kMaxChunks = 1u << 14;
-  uint32_t size_ = 0;
-  std::unique_ptr<std::atomic<LocationData*>[]> chunks_;
-};
 
 // Registered ops by id: open addressing, with the ids as hashes.
 class OpTable {
@@ -196,7 +82,7 @@ struct ContextImpl {
   LocationTable locations;
 
   std::mutex blob_mutex;
-  std::vector<const AttributeStorage*> blob_attributes;
+  std::vector<const LargeElementsStorage*> blob_attributes;
   std::set<uint64_t> blob_keepers;  // epochs at which living KeepUnusedBlobs began
   uint64_t blob_epoch = 0;          // of the latest keeper
   bool release_waits = false;       // for a keeper to end
@@ -205,9 +91,16 @@ struct ContextImpl {
   // blob_mutex is held.
   void ReleaseUnusedBlobs();
 
-  // Ranges of large constants. Their storages are never freed, only their bytes.
+  // Large elements with a blob or a deferred one, of which the other is null.
+  Attribute AddLargeElements(Context& context, Type type, std::shared_ptr<const Blob> blob,
+                             std::shared_ptr<const DeferredBlob> deferred);
+
+  // Ranges of large constants.
   std::mutex range_mutex;
   absl::flat_hash_map<const AttributeStorage*, NumberRange> ranges;
+
+  std::mutex roots_mutex;
+  std::vector<std::weak_ptr<const InternedRoots::Handles>> roots;
 
   // Discardable attributes, shared out so that threads seldom wait for each other.
   struct alignas(64) DiscardableShard {
@@ -250,7 +143,7 @@ struct ContextImpl {
   std::map<std::string, const OpInfo*, std::less<>> ops_by_name;
 
   std::mutex dialect_mutex;
-  // By storage of the opaque type or attribute. Entries are never moved or erased.
+  // By storage of the opaque type or attribute. Entries are never moved; they go with the storage.
   std::unordered_map<const void*, DialectInstance> dialect_instances;
 
   std::mutex unregistered_mutex;
@@ -277,8 +170,8 @@ inline void EndSymbolEpoch(const Context& context) {
 
 // True for an opaque type with this name, with or without parameters.
 inline bool IsOfDialectType(std::string_view name, const TypeStorage& type) {
-  if (type.kind != Type::Kind::kOpaque || type.text.size() < name.size() + 1) return false;
-  const std::string_view text = type.text;
+  if (type.kind != Type::Kind::kOpaque || type.size < name.size() + 1) return false;
+  const std::string_view text = type.text();
   const bool ends = text.size() == name.size() + 1 || text[name.size() + 1] == '<';
   return ends && text.substr(1, name.size()) == name;
 }
@@ -296,10 +189,9 @@ inline bool AcceptsType(const TypeConstraint& constraint, Type type) {
 // Counts the uses of a large constant, when an operation gains or loses an attribute.
 inline void CountBlobUse(Attribute attr, int delta) {
   if (!attr) return;
-  const AttributeStorage* s = attr.storage();
-  if (s->kind == Attribute::Kind::kElements && (s->blob || s->deferred)) {
+  if (const LargeElementsStorage* s = attr.storage()->large(); s != nullptr) {
     s->unused_since.store(0, std::memory_order_relaxed);
-    s->blob_uses.fetch_add(delta, std::memory_order_release);
+    s->uses.fetch_add(delta, std::memory_order_release);
   }
 }
 

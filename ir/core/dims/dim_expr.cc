@@ -1,8 +1,6 @@
 #include "ir/core/dims/dim_expr.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -69,7 +67,7 @@ std::string FactorsText(const DimTerm& term) {
 
 DimExpr Intern(Context& context, DimKind kind, std::string text,
                const std::function<void(DimExprStorage&)>& fill) {
-  const std::string key = fmt::format("{}{}", static_cast<int>(kind), text);
+  const DimExprStorage::Key key{kind, 0, text};
   return DimExpr(ImplOf(context).dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
     s.context = &context;
     s.kind = kind;
@@ -170,16 +168,11 @@ DimExpr FromTerm(Context& context, const DimTerm& term) {
 DimExpr DimExpr::Constant(Context& context, int64_t value) {
   const auto& small = ImplOf(context).small_dims;
   if (value >= 0 && value < static_cast<int64_t>(small.size()) && small[value]) return small[value];
-  // The key that Intern makes of the text, without memory of its own.
-  static_assert(static_cast<int>(DimKind::kConstant) < 10);
-  std::array<char, 24> buffer;
-  buffer[0] = static_cast<char>('0' + static_cast<int>(DimKind::kConstant));
-  const char* const end = std::to_chars(&buffer[1], buffer.data() + buffer.size(), value).ptr;
-  const std::string_view key(buffer.data(), static_cast<size_t>(end - buffer.data()));
+  const DimExprStorage::Key key{DimKind::kConstant, value, {}};
   return DimExpr(ImplOf(context).dim_exprs.GetOrCreate(key, [&](DimExprStorage& s) {
     s.context = &context;
     s.kind = DimKind::kConstant;
-    s.text = key.substr(1);
+    s.text = fmt::format_int(value).str();
     s.value = value;
   }));
 }
@@ -187,9 +180,7 @@ DimExpr DimExpr::Constant(Context& context, int64_t value) {
 DimExpr DimExpr::Symbol(Context& context, std::string_view name) {
   std::string text = IsPlainSymbol(name) ? std::string(name) : fmt::format("`{}`", name);
   std::replace(text.begin() + 1, text.end() - (text[0] == '`' ? 1 : 0), '`', '\'');
-  return Intern(context, DimKind::kSymbol, text, [&](DimExprStorage& s) {
-    s.symbol = text[0] == '`' ? text.substr(1, text.size() - 2) : text;
-  });
+  return Intern(context, DimKind::kSymbol, std::move(text), [](DimExprStorage&) {});
 }
 
 DimExpr DimExpr::Unknown(Context& context) {
@@ -211,7 +202,7 @@ int64_t DimExpr::constant() const {
 }
 std::string_view DimExpr::symbol() const {
   TENON_CHECK_READ(kind() == DimKind::kSymbol);
-  return storage_->symbol;
+  return storage_->symbol();
 }
 const std::string& DimExpr::text() const { return storage_->text; }
 
@@ -221,7 +212,7 @@ std::optional<int64_t> DimExpr::Evaluate(
     case DimKind::kConstant:
       return storage_->value;
     case DimKind::kSymbol:
-      return lookup(storage_->symbol);
+      return lookup(storage_->symbol());
     case DimKind::kUnknown:
       return std::nullopt;
     case DimKind::kSum: {
@@ -271,8 +262,8 @@ void DimExpr::CollectSymbols(std::vector<std::string_view>& out) const {
     case DimKind::kUnknown:
       return;
     case DimKind::kSymbol:
-      if (std::find(out.begin(), out.end(), storage_->symbol) == out.end())
-        out.push_back(storage_->symbol);
+      if (std::find(out.begin(), out.end(), storage_->symbol()) == out.end())
+        out.push_back(storage_->symbol());
       return;
     case DimKind::kSum:
       for (const DimTerm& term : storage_->terms) {

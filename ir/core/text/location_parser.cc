@@ -20,7 +20,7 @@ AsmParser::Position AsmParser::PositionAt(size_t offset) {
 }
 
 Location AsmParser::LocationAt(Position position) {
-  return Location::FileLineCol(context_, file_name_, position.line, position.col);
+  return PositionInText(context_, file_name_, position.line, position.col);
 }
 
 bool AsmParser::ParseTrailingLocation(Location& location, std::string_view& pending_alias) {

@@ -57,6 +57,8 @@ class Printer {
   void PrintGroups(const Operation& op);  // operands as group_sizes_ says
   void PrintType(Type type) {
     if (type != last_type_) {
+      // Programs whose types are all different gain nothing from what is kept.
+      if (types_.size() == kMostTypes) types_.clear();
       std::unique_ptr<std::string>& text = types_[type.storage()];
       if (text == nullptr) {
         text = std::make_unique<std::string>();
@@ -94,6 +96,7 @@ class Printer {
   absl::InlinedVector<int32_t, 6> group_sizes_;
   const OpInfo* last_info_ = nullptr;
   bool last_has_groups_ = false;  // whether NamesGroups has anything to name in ops of last_info_
+  static constexpr size_t kMostTypes = 1024;  // texts of types that are kept
   absl::flat_hash_map<const TypeStorage*, std::unique_ptr<std::string>> types_;
   Type last_type_;
   const std::string* last_type_text_ = nullptr;
