@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Writes frontends/onnx/export/schema_versions.inc: the versions of ONNX's operators, from the package `onnx`.
+"""Writes tables of ONNX's operators from the package `onnx`, into frontends/onnx/export.
 
     onnx_versions.py [--check]
 
 --check compares instead of writing. Exit status: 0 written or equal; 1 different; 77 the package is not the version below.
 
-A version means the same as the one before if names, defaults and types of all inputs, outputs and attributes are those of before, types
-may be more, and the text is the same or REVIEWED names it.
+schema_versions.inc: which versions mean the same. A version means the same as the one before if names, defaults and types of all inputs,
+outputs and attributes are those of before, types may be more, and the text is the same or REVIEWED names it.
+
+node_forms.inc: what a node of each version may have, from the oldest opset that export-onnx writes: attributes, inputs, element types.
 """
 
 import os
 import sys
 
 PACKAGE = "1.23"  # the minor version of `onnx` that the table is from
-PATH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "frontends/onnx/export/schema_versions.inc")
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "frontends/onnx/export")
+OLDEST = 13  # kOldestOpset (export_onnx.h)
 
 # Versions whose text differs from the one before, but says the same or allows more: spelling, format, negative axes, more types.
 REVIEWED = {
@@ -59,22 +62,64 @@ def means_the_same(before, after):
     return text(before) == text(after) or after.since_version in REVIEWED.get(after.name, [])
 
 
-def table():
+def histories():
+    """The versions of each operator, oldest first."""
     import onnx.defs
     schemas = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain in ("", "ai.onnx.ml"):
             schemas.setdefault(f"{schema.domain}.{schema.name}".lstrip("."), []).append(schema)
+    for versions in schemas.values():
+        versions.sort(key=lambda schema: schema.since_version)
+    return schemas
+
+
+def versions_table(schemas):
     rows = dict(OF_ONNX_RUNTIME)
     lines = ["// Written by tools/onnx_versions.py. Versions of each operator; \"=\": as the one before, \"!\": deprecated."]
     for name, versions in schemas.items():
-        versions.sort(key=lambda schema: schema.since_version)
         marks = []
         for i, schema in enumerate(versions):
             same = i > 0 and means_the_same(versions[i - 1], schema)
             marks.append(f"{schema.since_version}{'!' if schema.deprecated else '=' if same else ''}")
         rows[name] = " ".join(marks)
     lines += [f'{{"{name}", "{versions}"}},' for name, versions in sorted(rows.items())]
+    return "\n".join(lines) + "\n"
+
+
+def formal_of(formal, variables):
+    """Variable and element types of an input or output, such as "B3f0e": a letter for each variable, bits of TensorProto's types."""
+    import onnx
+    bits = 0
+    for name in formal.types:
+        if name.startswith("tensor("):
+            inner = name[len("tensor("):-1].upper()
+            bits |= 1 << onnx.TensorProto.DataType.Value({"FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}.get(inner, inner))
+    letter = variables.setdefault(formal.type_str, chr(ord("A") + len(variables))) if formal.is_homogeneous else "_"
+    variadic = "*" if formal.option == onnx.defs.OpSchema.FormalParameterOption.Variadic else ""
+    return f"{letter}{bits:x}{variadic}"
+
+
+def form_row(name, schema):
+    variables = {}
+    inputs = " ".join(formal_of(x, variables) for x in schema.inputs)
+    outputs = " ".join(formal_of(x, variables) for x in schema.outputs)
+    return f'"{" ".join(sorted(schema.attributes))}", "{inputs}", "{outputs}"'
+
+
+def forms_table(schemas):
+    lines = ["// Written by tools/onnx_versions.py. An operator, its version, its attributes, inputs and outputs (node_forms.cc)."]
+    for name, versions in sorted(schemas.items()):
+        if "." in name:
+            continue
+        before = ""
+        for schema, after in zip(versions, (*versions[1:], None)):
+            if after is not None and after.since_version <= OLDEST:
+                continue
+            row = '"!", "", ""' if schema.deprecated else form_row(name, schema)
+            if row != before:
+                lines.append(f'{{"{name}", {schema.since_version}, {row}}},')
+            before = row
     return "\n".join(lines) + "\n"
 
 
@@ -89,15 +134,18 @@ def main(options):
     if not found.startswith(PACKAGE + "."):
         print(f"the package onnx is {found} (expected {PACKAGE})")
         return 77
-    if not options:
-        with open(PATH, "w", encoding="utf-8") as file:
-            file.write(table())
-        return 0
-    with open(PATH, encoding="utf-8") as file:
-        if file.read() == table():
-            return 0
-    print("frontends/onnx/export/schema_versions.inc differs from the package onnx; run tools/onnx_versions.py")
-    return 1
+    schemas, status = histories(), 0
+    for name, text_of in (("schema_versions.inc", versions_table), ("node_forms.inc", forms_table)):
+        path = os.path.join(FOLDER, name)
+        if not options:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text_of(schemas))
+            continue
+        with open(path, encoding="utf-8") as file:
+            if file.read() != text_of(schemas):
+                print(f"frontends/onnx/export/{name} differs from the package onnx; run tools/onnx_versions.py")
+                status = 1
+    return status
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include "frontends/cpp/samples/sample_inputs.h"
 #include "frontends/cpp/tenon.h"
 #include "frontends/debug/compare.h"
+#include "frontends/onnx/export/node_forms.h"
 #include "frontends/onnx/export/schema_versions.h"
 #include "frontends/onnx/file/model_info.h"
 #include "tests/api/program_fixture.h"
@@ -63,6 +64,31 @@ TEST(SchemaVersionsTest, SaysWhatMeansTheSame) {
   EXPECT_FALSE(onnx::MeansTheSame("Unheard", 9, 10));
 }
 
+TEST(NodeFormsTest, SaysWhatEachOpsetHas) {
+  EXPECT_FALSE(onnx::HasNode("LayerNormalization", 16));
+  EXPECT_TRUE(onnx::HasNode("LayerNormalization", 17));
+  EXPECT_FALSE(onnx::HasNode("GroupNormalization", 18));  // taken back
+  EXPECT_TRUE(onnx::HasNode("GroupNormalization", 21));
+  EXPECT_FALSE(onnx::HasNode("Unheard", 28));
+  EXPECT_FALSE(onnx::IsOnnxOperator("Unheard"));
+  // Axes are an input of ReduceSum from opset 13 on, and of other reductions from 18 on.
+  EXPECT_FALSE(onnx::FormOf("ReduceSum", 13)->HasAttribute("axes"));
+  EXPECT_TRUE(onnx::FormOf("ReduceMax", 17)->HasAttribute("axes"));
+  EXPECT_FALSE(onnx::FormOf("ReduceMax", 17)->HasInputs(2));
+  EXPECT_FALSE(onnx::FormOf("ReduceMax", 18)->HasAttribute("axes"));
+  EXPECT_TRUE(onnx::FormOf("ReduceMax", 18)->HasInputs(2));
+  EXPECT_TRUE(onnx::FormOf("Concat", 13)->HasInputs(100));
+  EXPECT_FALSE(onnx::FormOf("Add", 13)->input(0)->Takes(DType::kI8));
+  EXPECT_TRUE(onnx::FormOf("Add", 14)->input(0)->Takes(DType::kI8));
+  EXPECT_EQ(onnx::FormOf("Shape", 13)->output(0)->OnlyType(), DType::kI64);
+  EXPECT_TRUE(onnx::FormOf("StringConcat", 20)->input(1)->TakesOnlyStrings());
+  const auto takes_bf16 = [](const onnx::NodeForm& form) {
+    return form.input(1)->Takes(DType::kBF16);
+  };
+  EXPECT_EQ(onnx::OldestWith("Where", takes_bf16), 16);
+  EXPECT_EQ(onnx::OldestWith("And", takes_bf16), std::nullopt);
+}
+
 // A program with one node of the given operator and opset.
 std::string ProgramWith(std::string_view op, int opset) {
   return "func.func() <{function_type = (tensor<2x2xf32>) -> tensor<f32>, sym_name = \"main\"}> "
@@ -77,7 +103,8 @@ std::string ProgramWith(std::string_view op, int opset) {
 
 TEST_F(ExportNodesTest, KeepsTheOpsetThatANodeNeeds) {
   for (const auto& [op, opset, expected] :
-       {std::tuple("Det", 11, 17), std::tuple("Det", 22, 22), std::tuple("Unheard", 19, 19)}) {
+       {std::tuple("Det", 11, 18), std::tuple("Det", 22, 22), std::tuple("Unheard", 19, 19),
+        std::tuple("RoiAlign", 10, 15)}) {
     const absl::StatusOr<Model> model =
         LoadFromBytes(ProgramWith(op, opset), "node.mlir", {.allow_unregistered_dialects = true});
     ASSERT_TRUE(model.ok()) << model.status();
@@ -92,7 +119,7 @@ TEST_F(ExportNodesTest, RefusesANodeThatMeansSomethingElse) {
   const absl::StatusOr<Model> model = LoadFromBytes(ProgramWith("RoiAlign", 10), "node.mlir",
                                                     {.allow_unregistered_dialects = true});
   ASSERT_TRUE(model.ok()) << model.status();
-  const absl::Status written = ExportOnnx(*model, Path("node.onnx"));
+  const absl::Status written = ExportOnnx(*model, Path("node.onnx"), {.opset = 17});
   EXPECT_TRUE(absl::IsUnimplemented(written)) << written;
   EXPECT_THAT(std::string(written.message()),
               HasSubstr("onnx.RoiAlign has no ONNX form: it is that of opset 10, and another one "
@@ -241,8 +268,8 @@ TEST_F(ExportNodesTest, ProgramTellsAnErrorOnce) {
     std::ofstream out(Path("node.mlir"));
     out << ProgramWith("RoiAlign", 10);
   }
-  EXPECT_EQ(RunProgram("ir-opt --allow-unregistered-dialect " + Path("node.mlir") + " -o " +
-                       Path("node.onnx")),
+  EXPECT_EQ(RunProgram("ir-opt --allow-unregistered-dialect " + Path("node.mlir") +
+                       " --onnx-opset=17 -o " + Path("node.onnx")),
             3);
   EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
   EXPECT_EQ(RunProgram("ir-opt " TENON_SOURCE_DIR

@@ -90,7 +90,7 @@ TEST_P(ExportTest, GoldenPrograms) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Opsets, ExportTest, testing::Values(17, 20, 28),
+INSTANTIATE_TEST_SUITE_P(Opsets, ExportTest, testing::Values(13, 15, 17, 20, 28),
                          [](const testing::TestParamInfo<int64_t>& info) {
                            return "Opset" + std::to_string(info.param);
                          });

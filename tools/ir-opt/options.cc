@@ -40,7 +40,7 @@ constexpr tools::Option<Options> kTable[] = {
       "move the values of parameters to FILE, as safetensors", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.save_params, g.value); }},
     {{"onnx-opset", "", Takes::kValue, "N",
-      "version of ONNX's operators in FILE.onnx, 17 to 28 (default: that of the model)",
+      "version of ONNX's operators in FILE.onnx, 13 to 28 (default: that of the model)",
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) {
        return tools::ReadInteger(g, onnx::kOldestOpset, onnx::kNewestOpset, o.onnx_opset);

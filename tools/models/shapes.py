@@ -10,7 +10,7 @@ values and outputs, and all of its values become outputs. Then the three infer s
   conflict  if Tenon and another have different numbers
 
 The other tools are sometimes wrong. A dimension of theirs does not count if ONNX Runtime has another rank or size there
-on the inputs of trained_inputs.py. The status is 1 if any dimension is missing or in conflict.
+on the data sets of the folder, or on the inputs of trained_inputs.py if it has none. The status is 1 if any dimension is missing or in conflict.
 Needs: pip install onnx onnxruntime sympy.
 """
 
@@ -100,10 +100,20 @@ def is_known(dim, symbols):
     return bool(words) and words <= symbols
 
 
-def run_shapes(folder, model, names):
-    """The shapes that ONNX Runtime gives all values, for each data set; none if it refuses the model or its inputs."""
-    import onnxruntime
+def feeds_of(folder, model, inputs):
+    """{input: array} for each data set."""
     from trained_inputs import inputs_of
+    feeds = []
+    for data_set in sorted(folder.glob("test_data_set_*")):
+        tensors = [onnx.TensorProto.FromString((data_set / f"input_{index}.pb").read_bytes()) for index in range(len(inputs))]
+        feeds.append({name: onnx.numpy_helper.to_array(tensor) for name, tensor in zip(inputs, tensors)})
+    return feeds or inputs_of(folder, model, inputs)
+
+
+def run_shapes(folder, model, names):
+    """For each data set the shapes that ONNX Runtime gives all values, and the sizes of the symbols of the inputs; none if it refuses
+    the model or its inputs."""
+    import onnxruntime
     settings = onnxruntime.SessionOptions()
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     settings.log_severity_level = 4
@@ -111,15 +121,41 @@ def run_shapes(folder, model, names):
     inputs = [value.name for value in model.graph.input if value.name not in weights]
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), settings, providers=["CPUExecutionProvider"])
-        runs = [session.run(names, feed) for feed in inputs_of(folder, model, inputs)]
+        feeds = feeds_of(folder, model, inputs)
+        runs = [session.run(names, feed) for feed in feeds]
     except Exception:  # pylint: disable=broad-except
         return []
-    return [{name: value.shape for name, value in zip(names, values) if hasattr(value, "shape")} for values in runs]
+    shapes = [{name: value.shape for name, value in zip(names, values) if hasattr(value, "shape")} for values in runs]
+    return list(zip(shapes, (sizes_of(model.graph, feed) for feed in feeds)))
 
 
-def is_refuted(dims, axis, shapes):
-    """Whether a run had another rank, or another size where `dims` has a number."""
-    return any(len(shape) != len(dims) or (isinstance(dims[axis], int) and shape[axis] != dims[axis]) for shape in shapes)
+def sizes_of(graph, feed):
+    """The sizes of the symbols of the inputs."""
+    return {dim.dim_param: size for value in graph.input if value.name in feed
+            for dim, size in zip(value.type.tensor_type.shape.dim, feed[value.name].shape) if dim.dim_param}
+
+
+def size_of(dim, sizes):
+    """The size that a dimension has in a run; None if it does not follow from those of the inputs."""
+    import sympy
+    if dim is None or isinstance(dim, int):
+        return dim
+    if dim in sizes:
+        return sizes[dim]
+    try:
+        value = sympy.sympify(dim, locals={name: sympy.Symbol(name) for name in sizes}).subs(sizes)
+    except (sympy.SympifyError, TypeError, AttributeError, SyntaxError):
+        return None
+    return int(value) if value.is_Integer else None
+
+
+def is_refuted(dims, axis, runs):
+    """Whether one of the runs, pairs of a shape and the sizes of symbols, had another rank or size."""
+    for shape, sizes in runs:
+        expected = size_of(dims[axis], sizes)
+        if len(shape) != len(dims) or (expected is not None and shape[axis] != expected):
+            return True
+    return False
 
 
 def compare(ours, theirs, symbols, our_symbols, runs=()):
@@ -127,7 +163,7 @@ def compare(ours, theirs, symbols, our_symbols, runs=()):
     missing, conflicts = [], []
     for name, dims in theirs.items():
         mine = ours.get(name)
-        shapes = [run[name] for run in runs if name in run]
+        shapes = [(run[name], sizes) for run, sizes in runs if name in run]
         for axis, dim in enumerate(dims):
             own = mine[axis] if mine and len(mine) == len(dims) else None
             if is_refuted(dims, axis, shapes):

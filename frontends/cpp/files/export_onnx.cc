@@ -15,10 +15,17 @@
 namespace tenon {
 namespace {
 
+// The first opset with LayerNormalization, which ONNX Runtime runs as one kernel.
+constexpr int64_t kLeastForOnnxRuntime = 17;
+
 absl::Status Export(const Model& model, const std::string& path, const ExportOptions& options) {
   const int64_t own = model.info() != nullptr ? model.info()->opset : 0;
-  int64_t opset =
-      options.opset != 0 ? options.opset : std::clamp(own, onnx::kOldestOpset, onnx::kNewestOpset);
+  const bool microsoft = options.ops == OnnxOps::kOnnxRuntime;
+  const int64_t least = microsoft ? kLeastForOnnxRuntime : onnx::kOldestOpset;
+  // Programs that were no ONNX model have no opset.
+  const int64_t preferred =
+      own == 0 ? onnx::kUsualOpset : std::clamp(own, least, onnx::kNewestOpset);
+  int64_t opset = options.opset != 0 ? options.opset : preferred;
   if (opset < onnx::kOldestOpset || opset > onnx::kNewestOpset) {
     return absl::InvalidArgumentError(
         fmt::format("there is no opset {} to write (expected {} to {})", opset, onnx::kOldestOpset,
@@ -30,8 +37,7 @@ absl::Status Export(const Model& model, const std::string& path, const ExportOpt
     return absl::InvalidArgumentError(
         "there is nothing to write (expected a function @main, or one function with a body)");
   }
-  if (options.opset == 0)
-    opset = onnx::OpsetForNodes(*main, opset, onnx::kOldestOpset, onnx::kNewestOpset);
+  if (options.opset == 0) opset = onnx::OpsetForNodes(*main, opset, least, onnx::kNewestOpset);
   PassRegistry registry;
   TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
   const auto run = [&registry](Operation* module, std::string_view pipeline) {
@@ -40,19 +46,24 @@ absl::Status Export(const Model& model, const std::string& path, const ExportOpt
     PassContext context;
     return manager.Run(module, context, {}).status();
   };
-  // What several fused operations compute alike, such as a mask, is computed once.
-  const bool microsoft = options.ops == OnnxOps::kOnnxRuntime;
-  const std::string lowering = fmt::format("{}export-onnx{{opset={} ops={}}},dce",
-                                           microsoft ? "dce," : "expand-fused{all=true},cse,dce,",
-                                           opset, microsoft ? "ort" : "standard");
+  const auto lower = [&](Operation* module, Operation& function) -> absl::Status {
+    // What several operations compute alike, such as a mask, is computed once.
+    if (!microsoft) {
+      TENON_RETURN_IF_ERROR(run(module, "expand-fused{all=true}"));
+      TENON_RETURN_IF_ERROR(onnx::DecomposeAll(function, opset));
+      TENON_RETURN_IF_ERROR(run(module, "cse"));
+    }
+    return run(module, fmt::format("dce,export-onnx{{opset={} ops={}}},dce", opset,
+                                   microsoft ? "ort" : "standard"));
+  };
   TENON_RETURN_IF_ERROR(run(lowered.module(), "expand-layers"));
   std::vector<onnx::LocalFunction> functions;
   if (options.ops == OnnxOps::kFunctions) {
     TENON_ASSIGN_OR_RETURN(functions, onnx::OutlineFused(*main, [&](Operation* module) {
-                             return run(module, lowering);
+                             return lower(module, *module->region().front().front());
                            }));
   }
-  TENON_RETURN_IF_ERROR(run(lowered.module(), lowering));
+  TENON_RETURN_IF_ERROR(lower(lowered.module(), *main));
   onnx::WriteOptions write;
   write.functions = functions;
   write.opset = opset;

@@ -19,8 +19,9 @@ enum class OnnxOps : uint8_t {
 
 // How ExportOnnx writes a model.
 struct ExportOptions {
-  // Version of ONNX's operators, 17 to 28. 0: that of the model that was loaded, at least 17; a
-  // neighboring one if nodes that are written as they were read need it.
+  // Version of ONNX's operators, 13 to 28. 0: that of the model that was loaded, at least 13, and
+  // at least 17 for kOnnxRuntime; a neighboring one if nodes that are written as they were read
+  // need it.
   int64_t opset = 0;
   OnnxOps ops = OnnxOps::kStandard;  // which operators the file may have
   // Models of more bytes have their weights in a file `<path>.data` beside them. At most 2 GiB less

@@ -30,6 +30,13 @@ int64_t IntOf(const Operation& node, std::string_view name, int64_t otherwise) {
   return value ? value.int_value() : otherwise;
 }
 
+// The constant that a Cast of it has: zero points are cast where nothing has been evaluated.
+Value BehindCast(Value value) {
+  Operation* const cast = NodeBehind(value, "Cast");
+  const bool of_constant = cast != nullptr && ConstantOf(cast->operand(0));
+  return of_constant ? cast->operand(0) : value;
+}
+
 bool IsF32OrF64(Type type) {
   return type.is_tensor() && (type.dtype() == DType::kF32 || type.dtype() == DType::kF64);
 }
@@ -199,7 +206,8 @@ class Combiner {
     const Value q = cast->operand(0);
     if (!q.type().is_tensor() || !IsByte(q.type().dtype())) return;
     const PerAxis scale = PerAxisOf(l.operand(1), q.type());
-    const PerAxis zero = sub != nullptr ? PerAxisOf(sub->operand(1), q.type()) : PerAxis();
+    const PerAxis zero =
+        sub != nullptr ? PerAxisOf(BehindCast(sub->operand(1)), q.type()) : PerAxis();
     if (!scale || (sub != nullptr && !zero)) return;
     const Value point = ZeroPoint(l, zero, scale, q.type().dtype(), add != nullptr ? -1 : 1);
     if (!point) return;
@@ -230,7 +238,8 @@ class Combiner {
     }
     const Value x = div->operand(0);
     const PerAxis scale = PerAxisOf(div->operand(1), x.type());
-    const PerAxis zero = add != nullptr ? PerAxisOf(add->operand(1), x.type()) : PerAxis();
+    const PerAxis zero =
+        add != nullptr ? PerAxisOf(BehindCast(add->operand(1)), x.type()) : PerAxis();
     if (!scale || (add != nullptr && !zero)) return;
     const Value point = ZeroPoint(l, zero, scale, type.dtype());
     if (!point) return;

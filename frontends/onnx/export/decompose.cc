@@ -29,12 +29,16 @@ Value MeanFrom(OpFormula& f, Value x, int64_t axis) {
   return f.Make<ten::ReduceMeanOp>(x, attrs);
 }
 
+// f16 and bf16 as f32.
+Value Wide(OpFormula& f, Value x) {
+  return f.ok() && SizeOf(x.type().dtype()) == 2 ? f.Cast(x, DType::kF32) : x;
+}
+
 // x / sqrt(mean(x^2) + epsilon), with f16 and bf16 computed as f32.
 Value OverRms(OpFormula& f, Value x, int64_t axis, float epsilon) {
   const DType dtype = x.type().dtype();
-  const bool half = SizeOf(dtype) == 2;
-  const Value wide = half ? f.Cast(x, DType::kF32) : x;
-  const DType in = half ? DType::kF32 : dtype;
+  const Value wide = Wide(f, x);
+  const DType in = wide.type().dtype();
   const Value mean = MeanFrom(f, f.Make<ten::PowOp>(wide, f.Scalar(in, 2)), axis);
   const Value rms = f.Make<ten::SqrtOp>(f.Add(mean, f.Scalar(in, epsilon)));
   return f.Cast(f.Div(wide, rms), dtype);
@@ -46,11 +50,12 @@ Value RmsNorm(OpFormula& f) {
   return op.scale() ? f.Mul(y, op.scale()) : y;
 }
 
-// A layer norm whose extents only a run knows: a node would need a scale of ones of that size.
 Value LayerNorm(OpFormula& f) {
   const nn::LayerNormOp op(&f.op());
-  const Value centred = f.Sub(op.x(), MeanFrom(f, op.x(), op.axis()));
+  const Value wide = Wide(f, op.x());
+  const Value centred = f.Sub(wide, MeanFrom(f, wide, op.axis()));
   Value y = f.ok() ? OverRms(f, centred, op.axis(), op.epsilon()) : Value();
+  if (f.ok()) y = f.Cast(y, op.x().type().dtype());
   if (op.scale()) y = f.Mul(y, op.scale());
   return op.bias() ? f.Add(y, op.bias()) : y;
 }
@@ -98,6 +103,22 @@ Value Gelu(OpFormula& f) {
 Value Mish(OpFormula& f) {
   const Value x = f.op().operand(0);
   return f.Mul(x, f.Make<ten::TanhOp>(f.Make<ten::SoftplusOp>(x)));
+}
+
+Value HardSwish(OpFormula& f) {
+  const Value x = f.op().operand(0);
+  const ten::HardSigmoidOp::Attrs sixth{.alpha = 1.0f / 6, .beta = 0.5f};
+  return f.Mul(x, f.Make<ten::HardSigmoidOp>(x, sixth));
+}
+
+// The matrices of x with zeros beyond a diagonal, which is an i64 scalar.
+Value Triangle(OpFormula& f, Value x, Value diagonal, bool upper) {
+  const DimExpr zero = f.Number(0), rows = f.DimOf(x, -2), columns = f.DimOf(x, -1);
+  const Value row = f.Reshape(f.Iota(zero, rows), {rows, f.Number(1)});
+  const Value distance = f.Sub(f.Iota(zero, columns), row);
+  const Value kept = upper ? f.Make<ten::GreaterEqualOp>(distance, diagonal)
+                           : f.Make<ten::LessEqualOp>(distance, diagonal);
+  return f.ok() ? f.Where(kept, x, f.Scalar(x.type().dtype(), 0)) : Value();
 }
 
 // An ELU that none of ONNX's three is.
@@ -200,13 +221,28 @@ Value RotaryEmbedding(OpFormula& f) {
 // Null where the operation stays.
 Value Simpler(OpFormula& f, int64_t opset) {
   Operation& op = f.op();
+  const auto has = [opset](std::string_view node) { return HasNode(node, opset); };
   switch (op.id()) {
     case nn::GeluOp::kId:
-      return opset < 20 || nn::GeluOp(&op).approximate() == "sigmoid" ? Gelu(f) : Value();
+      return !has("Gelu") || nn::GeluOp(&op).approximate() == "sigmoid" ? Gelu(f) : Value();
     case nn::SiluOp::kId:
       return f.Mul(op.operand(0), f.Make<ten::SigmoidOp>(op.operand(0)));
     case nn::MishOp::kId:
-      return opset < 18 ? Mish(f) : Value();
+      return !has("Mish") ? Mish(f) : Value();
+    case ten::DftOp::kId:
+      return !has("DFT") ? DecomposeDft(f) : Value();
+    case ten::HardSwishOp::kId:
+      return !has("HardSwish") ? HardSwish(f) : Value();
+    case ten::TriluOp::kId: {
+      const auto attrs = ten::TriluOp(&op).attrs();
+      if (has("Trilu")) return Value();
+      return Triangle(f, op.operand(0), f.Integer(attrs.diagonal), attrs.upper);
+    }
+    case ten::DynamicTriluOp::kId: {
+      if (has("Trilu")) return Value();
+      const Value diagonal = f.Reshape(f.Cast(op.operand(1), DType::kI64), {});
+      return Triangle(f, op.operand(0), diagonal, ten::DynamicTriluOp(&op).upper());
+    }
     case ten::EluOp::kId: {
       const auto attrs = ten::EluOp(&op).attrs();
       const bool celu = attrs.gamma == 1 && attrs.width == attrs.alpha &&
@@ -215,27 +251,31 @@ Value Simpler(OpFormula& f, int64_t opset) {
     }
     case nn::LayerNormOp::kId: {
       const nn::LayerNormOp norm(&op);
+      if (!has("LayerNormalization")) return LayerNorm(f);
+      // A node needs a scale, of ones if there is none: of a size that is known.
       const bool covered = norm.scale() && norm.scale().type().is_tensor() &&
                            norm.scale().type().rank() == norm.x().type().rank() - norm.axis();
       return covered || HasNumbersFrom(norm.x().type(), norm.axis()) ? Value() : LayerNorm(f);
     }
     case nn::RmsNormOp::kId: {
       const nn::RmsNormOp norm(&op);
-      return opset < 23 || !HasNumbersFrom(norm.x().type(), norm.axis()) ? RmsNorm(f) : Value();
+      const bool known = HasNumbersFrom(norm.x().type(), norm.axis());
+      return has("RMSNormalization") && known ? Value() : RmsNorm(f);
     }
     case nn::GroupNormOp::kId: {
       const nn::GroupNormOp norm(&op);
       const DimExpr channels = norm.x().type().dim(1);
       const bool instance = channels.is_constant(norm.groups()) && norm.x().type().rank() > 2;
-      return instance || (opset >= 21 && channels.is_constant()) ? Value() : GroupNorm(f);
+      const bool node = has("GroupNormalization") && channels.is_constant();
+      return instance || node ? Value() : GroupNorm(f);
     }
     case nn::AttentionOp::kId: {
       const auto offset = nn::AttentionOp(&op).attrs().causal_offset;
       const bool plain = offset.empty() || offset[0].is_constant(0);
-      return opset >= 23 && plain ? Value() : Attention(f);
+      return has("Attention") && plain ? Value() : Attention(f);
     }
     case nn::RotaryEmbeddingOp::kId:
-      return opset >= 23 ? Value() : RotaryEmbedding(f);
+      return has("RotaryEmbedding") ? Value() : RotaryEmbedding(f);
     default:
       return Value();
   }

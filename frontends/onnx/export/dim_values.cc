@@ -70,10 +70,9 @@ Value DimValues::Of(DimExpr dim, Lowering& lowering) {
   const Block* at = lowering.op().block();
   if (const Value known = Known(dim.text(), at)) return known;
   const Source* source = Find(dim, at);
-  const Value value = source != nullptr ? lowering.Node("Shape", {source->value},
-                                                        {{"start", lowering.Int(source->axis)},
-                                                         {"end", lowering.Int(source->axis + 1)}})
-                                        : Compute(dim, lowering);
+  const Value value = source != nullptr
+                          ? lowering.ShapeOf(source->value, source->axis, source->axis + 1)
+                          : Compute(dim, lowering);
   if (value) Note(dim.text(), value);
   return value;
 }

@@ -13,6 +13,35 @@
 namespace tenon::onnx {
 namespace {
 
+// Writes an operation as simpler ones. False if it stays.
+absl::StatusOr<bool> DecomposeOne(Operation& op, int64_t opset) {
+  if (!op.info().is_registered()) return false;
+  TENON_ASSIGN_OR_RETURN(const std::vector<Value> parts, Decompose(op, opset));
+  if (parts.empty()) return false;
+  for (unsigned i = 0; i < op.num_results(); ++i) {
+    if (op.result(i).has_uses()) op.result(i).ReplaceAllUsesWith(parts[i]);
+  }
+  op.Erase();
+  return true;
+}
+
+absl::Status DecomposeBlock(Block& block, int64_t opset) {
+  for (Operation *op = block.front(), *next; op != nullptr; op = next) {
+    Operation* const before = op->prev();
+    TENON_ASSIGN_OR_RETURN(const bool done, DecomposeOne(*op, opset));
+    if (done) {
+      // What takes its place is visited next.
+      next = before != nullptr ? before->next() : block.front();
+      continue;
+    }
+    for (unsigned i = 0; i < op->num_regions(); ++i) {
+      for (Block& inner : op->region(i)) TENON_RETURN_IF_ERROR(DecomposeBlock(inner, opset));
+    }
+    next = op->next();
+  }
+  return absl::OkStatus();
+}
+
 class Export {
  public:
   Export(int64_t opset, bool microsoft) : opset_(opset), microsoft_(microsoft) {}
@@ -58,14 +87,8 @@ class Export {
       Lowering lowering(op, opset_, dims_);
       if (LowerMicrosoft(lowering)) return lowering.status();
     }
-    TENON_ASSIGN_OR_RETURN(const std::vector<Value> parts, Decompose(op, opset_));
-    if (!parts.empty()) {
-      for (unsigned i = 0; i < op.num_results(); ++i) {
-        if (op.result(i).has_uses()) op.result(i).ReplaceAllUsesWith(parts[i]);
-      }
-      op.Erase();
-      return absl::OkStatus();
-    }
+    TENON_ASSIGN_OR_RETURN(const bool decomposed, DecomposeOne(op, opset_));
+    if (decomposed) return absl::OkStatus();
     Lowering lowering(op, opset_, dims_);
     constexpr bool (*kParts[])(Lowering&) = {
         LowerElementwise, LowerMovement, LowerReduction, LowerLayer, LowerRecurrence,
@@ -113,6 +136,11 @@ class ExportOnnx : public Pass {
 
 }  // namespace
 
+absl::Status DecomposeAll(Operation& function, int64_t opset) {
+  for (Block& block : function.region()) TENON_RETURN_IF_ERROR(DecomposeBlock(block, opset));
+  return absl::OkStatus();
+}
+
 absl::Status RegisterExportPass(PassRegistry& registry) {
   PassInfo info;
   info.name = "export-onnx";
@@ -121,7 +149,7 @@ absl::Status RegisterExportPass(PassRegistry& registry) {
   info.steps = PassSteps::kNone;
   info.statistics = {{"operations", "operations written as nodes"}};
   info.options = {
-      {"opset", PassOption::Type::kCount, "18", "version of ONNX's operators, 17 to 28"},
+      {"opset", PassOption::Type::kCount, "18", "version of ONNX's operators, 13 to 28"},
       {"ops",
        PassOption::Type::kString,
        "standard",

@@ -47,15 +47,23 @@ Type ScalarOf(Context& context, DType dtype) {
 void If(Lowering& l) {
   constexpr std::string_view kGraphs[] = {"then_branch", "else_branch"};
   Operation& op = l.op();
-  Operation* node = l.Nodes("If", {op.operand(0)}, {}, op.num_results(), kGraphs);
+  std::vector<unsigned> used;
+  for (unsigned i = 0; i < op.num_results(); ++i) {
+    if (op.result(i).has_uses()) used.push_back(i);
+  }
+  if (used.empty() && op.num_results() > 0) used.push_back(0);
+  Operation* node = l.Nodes("If", {op.operand(0)}, {}, used.size(), kGraphs);
   if (node == nullptr) return;
-  std::vector<Value> results;
+  std::vector<Value> results(op.num_results());
   for (unsigned i = 0; i < 2; ++i) {
     node->region(i).TakeBody(op.region(i));
     Block& block = node->region(i).front();
-    l.Yield(block, TakeTerminator(block));
+    const std::vector<Value> all = TakeTerminator(block);
+    std::vector<Value> yielded;
+    for (const unsigned k : used) yielded.push_back(all[k]);
+    l.Yield(block, yielded);
   }
-  for (unsigned i = 0; i < op.num_results(); ++i) results.push_back(node->result(i));
+  for (unsigned i = 0; i < used.size(); ++i) results[used[i]] = node->result(i);
   l.Done(results);
 }
 

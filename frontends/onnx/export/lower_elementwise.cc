@@ -46,7 +46,6 @@ bool LowerRenamed(Lowering& l) {
       std::find_if(std::begin(kRenamings), std::end(kRenamings),
                    [&](const Renaming& renaming) { return renaming.op == l.op().name(); });
   if (found == std::end(kRenamings)) return false;
-  if (found->onnx.starts_with("Bitwise") && !l.Needs(18, found->onnx)) return true;
   if (found->onnx == "BitShift" && !IsUnsignedInt(l.operand(0).type().dtype())) {
     l.Fail("BitShift takes unsigned integers only");
     return true;
@@ -86,18 +85,14 @@ void Elu(Lowering& l, const ten::EluOp& op) {
   }
 }
 
-Value Cast(Lowering& l, Value x, DType to) {
-  return l.Node("Cast", {x}, {{"to", l.Int(OnnxTypeOf(to))}});
-}
-
 // A product of two floats of 32 bits is exact in 64 bits, so the sum decides the rounding.
 void Fma(Lowering& l, const ten::FmaOp& op) {
   const DType dtype = op.a().type().dtype();
   const DType wide = dtype == DType::kF32 || dtype == DType::kF64 ? DType::kF64 : DType::kF32;
-  const auto widened = [&](Value v) { return dtype == wide ? v : Cast(l, v, wide); };
+  const auto widened = [&](Value v) { return dtype == wide ? v : l.CastTo(v, wide); };
   const Value product = l.Node("Mul", {widened(op.a()), widened(op.b())});
   const Value sum = l.Node("Add", {product, widened(op.c())});
-  l.Done(dtype == wide ? sum : Cast(l, sum, dtype));
+  l.Done(dtype == wide ? sum : l.CastTo(sum, dtype));
 }
 
 // Swaps the last two axes.
@@ -137,7 +132,7 @@ void EncodeInt(Lowering& l, const q::EncodeOp& op) {
     const double low = HoldsSigned(attrs.to) ? -std::ldexp(1.0, bits - 1) : 0;
     x = l.Node("Clip", {x, l.Scalar(from, low), l.Scalar(from, low + std::ldexp(1.0, bits) - 1)});
   }
-  l.Done(Cast(l, x, attrs.to));
+  l.Done(l.CastTo(x, attrs.to));
 }
 
 void Encode(Lowering& l, const q::EncodeOp& op) {
@@ -154,7 +149,7 @@ void Encode(Lowering& l, const q::EncodeOp& op) {
 
 void QuantizedLinear(Lowering& l, const q::LinearOp& op) {
   const Value sums = l.Node("MatMulInteger", {op.x(), op.w(), op.x_zero(), op.w_zero()});
-  l.Done(op->result().type().dtype() == DType::kI32 ? sums : Cast(l, sums, DType::kF32));
+  l.Done(op->result().type().dtype() == DType::kI32 ? sums : l.CastTo(sums, DType::kF32));
 }
 
 }  // namespace
@@ -183,19 +178,17 @@ bool LowerElementwise(Lowering& l) {
       Elu(l, ten::EluOp(&op));
       return true;
     case ten::CastOp::kId:
-      l.Done(Cast(l, l.operand(0), ten::CastOp(&op).to()));
+      l.Done(l.CastTo(l.operand(0), ten::CastOp(&op).to()));
       return true;
     case q::DecodeOp::kId:
-      l.Done(Cast(l, l.operand(0), q::DecodeOp(&op).to()));
+      l.Done(l.CastTo(l.operand(0), q::DecodeOp(&op).to()));
       return true;
     case q::EncodeOp::kId:
       Encode(l, q::EncodeOp(&op));
       return true;
     case ten::BitcastOp::kId:
-      if (l.Needs(26, "BitCast")) {
-        l.Done(l.Node("BitCast", {l.operand(0)},
-                      {{"to", l.Int(OnnxTypeOf(ten::BitcastOp(&op).to()))}}));
-      }
+      l.Done(
+          l.Node("BitCast", {l.operand(0)}, {{"to", l.Int(OnnxTypeOf(ten::BitcastOp(&op).to()))}}));
       return true;
     case ten::MaxOp::kId:
       l.Done(l.Node("Max", {l.operand(0), l.operand(1)}));

@@ -51,11 +51,36 @@ Lowering::Attrs WindowAttrs(const Lowering& l, const A& attrs) {
   return made;
 }
 
+// True if a pool has as many windows as one whose extents are rounded down. Before opset 22, ONNX
+// counts a last window that begins in the padding where they are rounded up.
+template <typename A>
+bool RoundsDown(const Lowering& l, const A& attrs) {
+  const Type from = l.operand(0).type(), to = l.op().result(0).type();
+  if (!from.is_static() || !to.is_static()) return false;
+  int64_t axis = 2;
+  if constexpr (requires { attrs.layout; }) axis = attrs.layout == "nhwc" ? 1 : 2;
+  if constexpr (requires { attrs.auto_pad; }) {
+    if (attrs.auto_pad != "NOTSET") return false;
+  }
+  const size_t axes = attrs.kernel.size();
+  if (from.rank() != static_cast<int64_t>(axes) + 2 || attrs.strides.size() != axes ||
+      attrs.dilations.size() != axes || attrs.pads.size() != 2 * axes) {
+    return false;
+  }
+  for (size_t i = 0; i < axes; ++i, ++axis) {
+    const int64_t window = attrs.dilations[i] * (attrs.kernel[i] - 1) + 1;
+    const int64_t padded = from.dim(axis).constant() + attrs.pads[i] + attrs.pads[axes + i];
+    if (padded < window || !to.dim(axis).is_constant((padded - window) / attrs.strides[i] + 1))
+      return false;
+  }
+  return true;
+}
+
 template <typename A>
 Lowering::Attrs PoolAttrs(const Lowering& l, const A& attrs) {
   Lowering::Attrs made = WindowAttrs(l, attrs);
   made.emplace_back("kernel_shape", l.IntList(attrs.kernel));
-  if (attrs.ceil_mode) made.emplace_back("ceil_mode", l.Int(1));
+  if (attrs.ceil_mode && !RoundsDown(l, attrs)) made.emplace_back("ceil_mode", l.Int(1));
   return made;
 }
 
@@ -142,11 +167,7 @@ void AveragePool(Lowering& l, const nn::AveragePoolOp& op) {
   const auto attrs = op.attrs();
   Lowering::Attrs made = PoolAttrs(l, attrs);
   if (attrs.count_include_pad) made.emplace_back("count_include_pad", l.Int(1));
-  if (AllOnes(attrs.dilations)) {
-    Drop(made, "dilations");
-  } else if (!l.Needs(19, "AveragePool with dilations")) {
-    return;
-  }
+  if (AllOnes(attrs.dilations)) Drop(made, "dilations");
   ImageNode(l, "AveragePool", attrs.layout, made);
 }
 
@@ -154,12 +175,7 @@ void LpPool(Lowering& l, const nn::LpPoolOp& op) {
   const auto attrs = op.attrs();
   Lowering::Attrs made = PoolAttrs(l, attrs);
   made.emplace_back("p", l.Int(attrs.p));
-  if (AllOnes(attrs.dilations)) {
-    Drop(made, "dilations");
-  } else if (!l.Needs(18, "LpPool with dilations")) {
-    return;
-  }
-  if (attrs.ceil_mode && !l.Needs(18, "LpPool with ceil_mode")) return;
+  if (AllOnes(attrs.dilations)) Drop(made, "dilations");
   l.Done(l.Node("LpPool", {op.x()}, made));
 }
 

@@ -25,6 +25,19 @@ std::vector<int64_t> AddedAxes(std::span<const DimExpr> more, std::span<const Di
 
 // The shape input of Reshape. 0 copies an extent of x; -1 stands for the only other extent that is
 // no number, if the rest are numbers: ONNX cannot find it beside an extent of 0.
+// A tensor without elements of these extents.
+Value Empty(Lowering& l, DType dtype, std::span<const DimExpr> dims) {
+  return l.Node("Expand", {l.Scalar(dtype, 0), l.Extents(dims)});
+}
+
+// The attribute without which a 0 in the shape input stands for an extent of x. Opsets that lack it
+// get none: their Reshape cannot make an extent that only a run knows to be 0.
+Lowering::Attrs AllowZero(const Lowering& l) {
+  const std::optional<NodeForm> form = FormOf("Reshape", l.opset());
+  if (!form || !form->HasAttribute("allowzero")) return {};
+  return {{"allowzero", l.Int(1)}};
+}
+
 void Reshape(Lowering& l, const ten::ReshapeOp& op) {
   const std::span<const DimExpr> dims = op.shape();
   const Type type = op.x().type();
@@ -44,10 +57,10 @@ void Reshape(Lowering& l, const ten::ReshapeOp& op) {
       ++unknown;
     }
   }
+  if (zero && AllowZero(l).empty()) return l.Done(Empty(l, op.x().type().dtype(), dims));
   const bool simple = !(zero && (copies || unknown > 0)) && !(copies && unknown > 0);
   if (simple && unknown <= 1) {
-    Lowering::Attrs attrs;
-    if (zero) attrs.emplace_back("allowzero", l.Int(1));
+    const Lowering::Attrs attrs = zero ? AllowZero(l) : Lowering::Attrs();
     return l.Done(l.Node("Reshape", {op.x(), l.Ints(numbers)}, attrs));
   }
   if (type.is_tensor()) {
@@ -56,7 +69,7 @@ void Reshape(Lowering& l, const ten::ReshapeOp& op) {
     const std::vector<int64_t> dropped = AddedAxes(type.dims(), dims);
     if (!dropped.empty()) return l.Done(l.Node("Squeeze", {op.x(), l.Ints(dropped)}));
   }
-  l.Done(l.Node("Reshape", {op.x(), l.Extents(dims)}, {{"allowzero", l.Int(1)}}));
+  l.Done(l.Node("Reshape", {op.x(), l.Extents(dims)}, AllowZero(l)));
 }
 
 void Slice(Lowering& l, const ten::SliceOp& op) {
@@ -87,7 +100,6 @@ template <typename Op>
 void Pad(Lowering& l, const Op& op, Value pads, Value axes) {
   const std::string mode(op.mode());
   if (mode == "wrap" && !l.Needs(19, "the mode wrap of Pad")) return;
-  if (axes && !l.Needs(18, "Pad with axes")) return;
   l.Done(l.Node("Pad", {op.x(), pads, op.value(), axes}, {{"mode", l.Str(mode)}}));
 }
 
@@ -108,8 +120,7 @@ Lowering::Attrs ResizeAttrs(Lowering& l, const Op& op) {
   if (attrs.mode == "nearest") made.emplace_back("nearest_mode", l.Str(attrs.nearest_mode));
   if (attrs.mode == "cubic") made.emplace_back("cubic_coeff_a", l.Float(attrs.cubic_coeff_a));
   if (attrs.exclude_outside) made.emplace_back("exclude_outside", l.Int(1));
-  if (attrs.antialias && l.Needs(18, "antialias of Resize"))
-    made.emplace_back("antialias", l.Int(1));
+  if (attrs.antialias) made.emplace_back("antialias", l.Int(1));
   if (attrs.extrapolation_value != 0)
     made.emplace_back("extrapolation_value", l.Float(attrs.extrapolation_value));
   if (attrs.coordinate_mode == "half_pixel_symmetric")
@@ -128,9 +139,8 @@ void Resize(Lowering& l, const ten::ResizeOp& op) {
 void DynamicResize(Lowering& l, const ten::DynamicResizeOp& op) {
   const auto attrs = op.attrs();
   Lowering::Attrs node_attrs = ResizeAttrs(l, op);
-  if (!attrs.axes.empty() && l.Needs(18, "axes of Resize"))
-    node_attrs.emplace_back("axes", l.IntList(attrs.axes));
-  if (attrs.policy != "stretch" && l.Needs(18, "the policy of Resize"))
+  if (!attrs.axes.empty()) node_attrs.emplace_back("axes", l.IntList(attrs.axes));
+  if (attrs.policy != "stretch")
     node_attrs.emplace_back("keep_aspect_ratio_policy", l.Str(attrs.policy));
   const Value sizes = op.sizes() ? l.ToI64(op.sizes()) : Value();
   l.Done(l.Node("Resize", {op.x(), op.roi(), op.scales(), sizes}, node_attrs));
@@ -156,7 +166,9 @@ bool LowerWithNumber(Lowering& l) {
     case ten::GatherNdOp::kId:
       return two("GatherND", "batch_dims", ten::GatherNdOp(&op).batch_dims());
     case ten::DynamicReshapeOp::kId:
-      return two("Reshape", "allowzero", ten::DynamicReshapeOp(&op).allow_zero() ? 1 : 0);
+      if (ten::DynamicReshapeOp(&op).allow_zero()) return two("Reshape", "allowzero", 1);
+      l.Done(l.Node("Reshape", {l.operand(0), l.operand(1)}));
+      return true;
     case ten::DynamicTriluOp::kId: {
       const Value diagonal = l.Node("Reshape", {l.ToI64(l.operand(1)), l.Ints({})});
       l.Done(l.Node("Trilu", {l.operand(0), diagonal},
@@ -226,8 +238,7 @@ bool LowerMovement(Lowering& l) {
       return true;
     case ten::ShapeOp::kId: {
       const auto attrs = ten::ShapeOp(&op).attrs();
-      l.Done(l.Node("Shape", {l.operand(0)},
-                    {{"start", l.Int(attrs.start)}, {"end", l.Int(attrs.end)}}));
+      l.Done(l.ShapeOf(l.operand(0), attrs.start, attrs.end));
       return true;
     }
     case ten::ReshapeOp::kId:

@@ -1,6 +1,5 @@
 // Reductions, running sums and sorting.
 #include "frontends/onnx/export/lowering.h"
-#include "frontends/onnx/onnx.pb.h"
 #include "ir/dialect/ten_ops.h"
 
 namespace tenon::onnx {
@@ -11,21 +10,13 @@ Value ReduceNode(Lowering& l, std::string_view kind, Value x, Value axes,
                  std::span<const int64_t> fixed, bool keepdims, bool noop) {
   Lowering::Attrs attrs = {{"keepdims", l.Int(keepdims ? 1 : 0)}};
   if (noop) attrs.emplace_back("noop_with_empty_axes", l.Int(1));
-  const bool as_input = l.opset() >= 18 || kind == "ReduceSum";
-  if (!as_input && axes && !l.Needs(18, "a reduction along axes that only a run knows"))
-    return Value();
-  if (!as_input) {
+  const std::optional<NodeForm> form = FormOf(kind, l.opset());
+  // Such axes are an input; a node that lacks it is an error.
+  if (form && form->HasAttribute("axes") && !axes) {
     attrs.emplace_back("axes", l.IntList(fixed));
     return l.Node(kind, {x}, attrs);
   }
   return l.Node(kind, {x, axes ? axes : l.Ints(fixed)}, attrs);
-}
-
-// Max and min of booleans are those of bytes.
-Value WithBytes(Lowering& l, Value x, const auto& reduce) {
-  if (x.type().dtype() != DType::kBool || l.opset() >= 20) return reduce(x);
-  const Value bytes = l.Node("Cast", {x}, {{"to", l.Int(onnxpb::TensorProto::UINT8)}});
-  return l.Node("Cast", {reduce(bytes)}, {{"to", l.Int(onnxpb::TensorProto::BOOL)}});
 }
 
 template <typename Op>
@@ -36,9 +27,7 @@ void Reduce(Lowering& l, std::string_view kind) {
     // Without axes ONNX reduces all of them.
     return l.Done(l.Node(kind == "ReduceL2" ? "Abs" : "Identity", {x}));
   }
-  l.Done(WithBytes(l, x, [&](Value input) {
-    return ReduceNode(l, kind, input, Value(), attrs.axes, attrs.keepdims, false);
-  }));
+  l.Done(ReduceNode(l, kind, x, Value(), attrs.axes, attrs.keepdims, false));
 }
 
 void DynamicReduce(Lowering& l) {
@@ -53,10 +42,8 @@ void DynamicReduce(Lowering& l) {
       {"log_sum_exp", "ReduceLogSumExp"}};
   for (const auto& [kind, node] : kKinds) {
     if (kind != attrs.kind) continue;
-    const Value axes = l.ToI64(l.operand(1));
-    return l.Done(WithBytes(l, l.operand(0), [&, reduce = node](Value input) {
-      return ReduceNode(l, reduce, input, axes, {}, attrs.keepdims, attrs.noop_with_empty_axes);
-    }));
+    return l.Done(ReduceNode(l, node, l.operand(0), l.ToI64(l.operand(1)), {}, attrs.keepdims,
+                             attrs.noop_with_empty_axes));
   }
   l.Fail("its kind is not known");
 }
@@ -74,7 +61,6 @@ void CumSum(Lowering& l) {
 
 void Cumulate(Lowering& l) {
   const auto attrs = ten::CumulateOp(&l.op()).attrs();
-  if (attrs.product && !l.Needs(26, "CumProd")) return;
   l.Done(l.Node(attrs.product ? "CumProd" : "CumSum", {l.operand(0), l.operand(1)},
                 CumulativeAttrs(l, attrs.exclusive, attrs.reverse)));
 }

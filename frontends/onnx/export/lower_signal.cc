@@ -53,7 +53,6 @@ void DynamicDft(Lowering& l) {
 }
 
 void DeformConv(Lowering& l) {
-  if (!l.Needs(19, "DeformConv")) return;
   const nn::DeformConvOp op(&l.op());
   const auto attrs = op.attrs();
   l.Done(l.Node("DeformConv", {op.x(), op.w(), op.offset(), op.bias(), op.mask()},
@@ -67,14 +66,18 @@ void DeformConv(Lowering& l) {
 void RoiAlign(Lowering& l) {
   const nn::RoiAlignOp op(&l.op());
   const auto attrs = op.attrs();
-  l.Done(l.Node("RoiAlign", {op.x(), op.rois(), l.ToI64(op.batch_indices())},
-                {{"output_height", l.Int(attrs.output_height)},
-                 {"output_width", l.Int(attrs.output_width)},
-                 {"sampling_ratio", l.Int(attrs.sampling_ratio)},
-                 {"spatial_scale", l.Float(attrs.spatial_scale)},
-                 {"mode", l.Str(attrs.mode)},
-                 {"coordinate_transformation_mode",
-                  l.Str(attrs.half_pixel ? "half_pixel" : "output_half_pixel")}}));
+  Lowering::Attrs made = {{"output_height", l.Int(attrs.output_height)},
+                          {"output_width", l.Int(attrs.output_width)},
+                          {"sampling_ratio", l.Int(attrs.sampling_ratio)},
+                          {"spatial_scale", l.Float(attrs.spatial_scale)},
+                          {"mode", l.Str(attrs.mode)}};
+  // Nodes without the attribute have the second mode.
+  const std::optional<NodeForm> form = FormOf("RoiAlign", l.opset());
+  if (attrs.half_pixel || (form && form->HasAttribute("coordinate_transformation_mode"))) {
+    made.emplace_back("coordinate_transformation_mode",
+                      l.Str(attrs.half_pixel ? "half_pixel" : "output_half_pixel"));
+  }
+  l.Done(l.Node("RoiAlign", {op.x(), op.rois(), l.ToI64(op.batch_indices())}, made));
 }
 
 void NonMaxSuppression(Lowering& l) {

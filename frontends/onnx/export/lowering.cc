@@ -3,69 +3,15 @@
 #include <array>
 
 #include "fmt/format.h"
-#include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/export/node_forms.h"
 #include "ir/core/context/diagnostic.h"
 #include "ir/dialect/core_ops.h"
 
 namespace tenon::onnx {
-namespace {
-
-// The version of its domain that a node of another domain than ONNX's is written for.
-int64_t VersionInDomain(std::string_view type) {
-  constexpr std::pair<std::string_view, int64_t> kVersions[] = {
-      {"ai.onnx.ml.LabelEncoder", 2},
-      {"ai.onnx.ml.TreeEnsemble", 5},
-      {"ai.onnx.ml.TreeEnsembleRegressor", 3}};
-  for (const auto& [name, version] : kVersions) {
-    if (type == name) return version;
-  }
-  return 1;  // com.microsoft
-}
-
-}  // namespace
 
 Attribute ConstantOf(Value value) {
   const auto constant = DefinedBy<core::ConstantOp>(value);
   return constant ? constant.value() : Attribute();
-}
-
-Operation* Lowering::Nodes(std::string_view type, std::vector<Value> inputs, const Attrs& attrs,
-                           size_t results, std::span<const std::string_view> graphs) {
-  if (!ok()) return nullptr;
-  // A Loop always has its first two inputs, even if they are absent.
-  const size_t least = type == "Loop" ? 2 : 0;
-  while (inputs.size() > least && !inputs.back()) inputs.pop_back();
-  const size_t dot = type.rfind('.');  // behind the domain
-  const bool own = dot == std::string_view::npos;
-  std::vector<NamedAttribute> entries = {
-      {context().Intern("opset"), Int(own ? opset_ : VersionInDomain(type))}};
-  if (!own) entries.push_back({context().Intern("domain"), Str(type.substr(0, dot))});
-  for (const auto& [name, value] : attrs) entries.push_back({context().Intern(name), value});
-  OperationState state;
-  std::vector<int64_t> present;
-  for (const Value input : inputs) {
-    present.push_back(input ? 1 : 0);
-    if (input) state.operands.push_back(input);
-  }
-  if (state.operands.size() < present.size()) {
-    entries.push_back(
-        {context().Intern("present"), Attribute::Ints(context(), DType::kBool, present)});
-  }
-  std::vector<Attribute> names;
-  for (const std::string_view graph : graphs) names.push_back(Str(graph));
-  if (!names.empty())
-    entries.push_back({context().Intern("regions"), Attribute::Array(context(), names)});
-  state.num_regions = static_cast<unsigned>(graphs.size());
-  state.info = context().GetUnregisteredOp(fmt::format("onnx.{}", type));
-  state.location = op_.location();
-  state.slots.push_back(Attribute::Dictionary(context(), entries));
-  state.result_types.assign(results, Type::Opaque(context(), "!onnx.any"));
-  return builder_.Create(state);
-}
-
-Value Lowering::Node(std::string_view type, std::vector<Value> inputs, const Attrs& attrs) {
-  Operation* node = Nodes(type, std::move(inputs), attrs, 1);
-  return node != nullptr ? node->result() : Value();
 }
 
 void Lowering::Yield(Block& block, std::span<const Value> values) {
@@ -135,9 +81,16 @@ Value Lowering::Extents(std::span<const DimExpr> dims) {
   return vector;
 }
 
+Value Lowering::ShapeOf(Value x, int64_t start, int64_t end) {
+  const std::optional<NodeForm> form = FormOf("Shape", opset_);
+  if (form && form->HasAttribute("start"))
+    return Node("Shape", {x}, {{"start", Int(start)}, {"end", Int(end)}});
+  return Node("Slice", {Node("Shape", {x}), Ints({start}), Ints({end}), Ints({0})});
+}
+
 Value Lowering::ToI64(Value x) {
   if (!ok() || (x.type().is_any_tensor() && x.type().dtype() == DType::kI64)) return x;
-  return Node("Cast", {x}, {{"to", Int(onnxpb::TensorProto::INT64)}});
+  return CastTo(x, DType::kI64);
 }
 
 Value Lowering::Transpose(Value x, std::span<const int64_t> perm) {
@@ -147,7 +100,7 @@ Value Lowering::Transpose(Value x, std::span<const int64_t> perm) {
 void Lowering::Done(std::span<const Value> values) {
   if (!ok()) return;
   for (size_t i = 0; i < values.size(); ++i) {
-    Value value = values[i];
+    Value value = Resolved(values[i]);
     if (!value) continue;
     Value result = op_.result(static_cast<unsigned>(i));
     if (value.type().kind() == Type::Kind::kOpaque) value.set_type(result.type());

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,8 +15,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "frontends/onnx/export/dim_values.h"
+#include "frontends/onnx/export/node_forms.h"
 #include "ir/core/builder.h"
 #include "ir/core/operation.h"
+#include "transforms/expand/formula.h"
 
 namespace tenon::onnx {
 
@@ -36,12 +40,17 @@ class Lowering {
 
   // ---- nodes
   // Creates a node with one result of an unknown type. Null inputs are absent ones. A type may
-  // begin with its domain, "com.microsoft." or "ai.onnx.ml.".
+  // begin with its domain, "com.microsoft." or "ai.onnx.ml.". An error if the opset has no such
+  // node, or none with these attributes. Element types that the opset's node does not take are
+  // converted to wider ones, and results back.
   Value Node(std::string_view type, std::vector<Value> inputs, const Attrs& attrs = {});
   // The same with `results` results and, for each of `graphs`, an empty region that stands for the
   // attribute of that name. Null after an error.
   Operation* Nodes(std::string_view type, std::vector<Value> inputs, const Attrs& attrs,
                    size_t results, std::span<const std::string_view> graphs = {});
+  // The extents of x from axis `start` to `end`, exclusive.
+  Value ShapeOf(Value x, int64_t start, int64_t end);
+  Value CastTo(Value x, DType dtype);
   // Ends the graph of a node.
   void Yield(Block& block, std::span<const Value> values);
   // A constant i64 vector.
@@ -82,11 +91,32 @@ class Lowering {
   const absl::Status& status() const { return status_; }
 
  private:
+  using VariableTypes = std::map<char, DType>;  // by Formal::variable
+
+  // What stands for a result of a node: the result itself, or what it is converted to.
+  Value Resolved(Value value) const;
+  // kInvalid if it is not known.
+  DType ElementTypeOf(Value value) const;
+  // The form of a node with such inputs and attributes; nullopt after an error.
+  std::optional<NodeForm> FormWith(std::string_view type, size_t inputs, const Attrs& attrs);
+  // Reports that `what` needs the first opset whose form fits.
+  void NeedsForm(std::string_view type, std::string_view what,
+                 absl::FunctionRef<bool(const NodeForm&)> fits);
+  // Converts inputs of types that the form does not take. Returns the element types of variables in
+  // `types`, and those that they are converted to in `wide`. False after an error.
+  bool Widen(std::string_view type, const NodeForm& form, std::vector<Value>& inputs,
+             VariableTypes& types, VariableTypes& wide);
+  // Converts the results of a widened node back.
+  void Narrow(Operation& node, const NodeForm& form, const VariableTypes& types,
+              const VariableTypes& wide);
+
   Operation& op_;
   const int64_t opset_;
   DimValues& dims_;
   OpBuilder builder_;
   absl::Status status_;
+  std::map<const void*, DType> element_types_;  // of results of nodes, which have no type yet
+  std::map<const void*, Value> narrowed_;       // by result
 };
 
 // The constant that a value is; null if it is none.
@@ -117,6 +147,8 @@ absl::Status CombineNodes(Operation& function, int64_t opset, DimValues& dims);
 // Writes an operation that no node of the opset computes as simpler operations before it. Returns
 // the values of its results; empty if it stays.
 absl::StatusOr<std::vector<Value>> Decompose(Operation& op, int64_t opset);
+// A ten.dft of a known length as products; null if its length is not known or large.
+Value DecomposeDft(OpFormula& f);
 
 }  // namespace tenon::onnx
 

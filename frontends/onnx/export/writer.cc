@@ -31,12 +31,15 @@ int64_t IrVersionOf(int64_t opset) {
   struct Row {
     int64_t opset, ir;
   };
-  constexpr Row kRows[] = {{28, 14}, {25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9}, {0, 8}};
+  constexpr Row kRows[] = {{28, 14}, {25, 13}, {24, 12}, {23, 11},
+                           {21, 10}, {19, 9},  {15, 8},  {0, 7}};
   for (const Row& row : kRows) {
     if (opset >= row.opset) return row.ir;
   }
-  return 8;
+  return 7;
 }
+// The first one with functions of the model.
+constexpr int64_t kIrVersionOfFunctions = 8;
 
 // ---- pieces of protobuf's format
 
@@ -187,7 +190,8 @@ absl::StatusOr<std::vector<std::string>> AddFunctions(const WriteOptions& option
 
 void SetHead(const WriteOptions& options, const GraphWriter& writer, ModelProto& model) {
   const ModelInfo& info = options.info;
-  model.set_ir_version(std::max(info.ir_version, IrVersionOf(options.opset)));
+  const int64_t needed = options.functions.empty() ? 0 : kIrVersionOfFunctions;
+  model.set_ir_version(std::max({info.ir_version, IrVersionOf(options.opset), needed}));
   model.set_producer_name("tenon");
   model.set_producer_version(options.producer_version);
   if (!info.domain.empty()) model.set_domain(info.domain);

@@ -106,11 +106,18 @@ class Raiser {
     });
     for (Operation* op : ops) TENON_RETURN_IF_ERROR(Raise(*op));
     TENON_ASSIGN_OR_RETURN(const bool joined, JoinResults(*body.back()));
+    if (Operation* const unknown = strings_.FindYielded(); unknown != nullptr)
+      return Unknown(*unknown);
     if (ops.empty() && texts.empty() && !joined) return false;
     for (const auto& [spans, strings] : replaced_) {
       if (spans != strings) Value(spans).ReplaceAllUsesWith(strings);
     }
-    EraseDead(body);
+    for (bool dropped = true; dropped;) {
+      EraseDead(body);
+      TENON_ASSIGN_OR_RETURN(dropped, strings_.DropTexts());
+    }
+    if (const Operation* const reader = strings_.ReaderOfText(); reader != nullptr)
+      return Unknown(const_cast<Operation&>(*reader));
     for (const Value text : texts) {
       if (text.has_uses()) return Unknown(*text.uses().begin()->owner());
       body.EraseArgument(text.argument_index());

@@ -228,6 +228,7 @@ Value StringValues::Find(Value spans, Value text) {
   if (!spans.type().is_tensor()) return Value();
   if (const auto constant = DefinedBy<core::ConstantOp>(spans))
     return OfConstant(*constant.op(), text);
+  if (const Value strings = OfControl(spans, text)) return strings;
   // Texts that lie one behind the other: spans in a later one have its first byte added.
   if (const auto concat = DefinedBy<ten::ConcatOp>(text)) {
     if (const auto add = DefinedBy<ten::AddOp>(spans)) {

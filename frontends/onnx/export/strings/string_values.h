@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "ir/core/operation.h"
 
 namespace tenon::onnx {
@@ -26,13 +27,39 @@ class StringValues {
   Value Of(Value spans, Value text);
   // The strings of constants, also behind a change of case if they are ASCII; nullopt for others.
   std::optional<std::vector<std::string>> Constants(Value spans, Value text) const;
+  // Makes loops give back the strings that they carry. Returns a terminator whose strings are not
+  // known; null if there is none. Call it when all operations have been visited.
+  Operation* FindYielded();
+  // Makes control flow pass empty texts on where nothing reads them behind it. Returns true if it
+  // has changed anything.
+  absl::StatusOr<bool> DropTexts();
+  // Returns a loop whose text is read as bytes within it; null if there is none. Call it after
+  // DropTexts has changed nothing.
+  const Operation* ReaderOfText() const;
 
  private:
   Value Find(Value spans, Value text);
   Value OfConstant(Operation& constant, Value text);
   // Repeats an operation that moves elements.
   Value OfMove(Value spans, Value text);
+  // Results of control flow, and values that a loop carries, by position.
+  Value OfControl(Value spans, Value text);
+  Value OfIf(Operation& op, Value spans, Value text);
+  bool OfCarried(Operation& loop, unsigned spans, unsigned text);
 
+  struct Text {
+    Operation* op = nullptr;
+    unsigned result = 0;
+    bool passed_on = false;  // by the iterations of a loop
+  };
+  static absl::StatusOr<bool> DropText(Text& text, bool& changed);
+  struct Yielded {
+    Operation* terminator = nullptr;
+    unsigned spans = 0, text = 0;  // operands
+  };
+
+  std::vector<Text> texts_;       // of strings that control flow passes on
+  std::vector<Yielded> yielded_;  // those that are to be found yet
   absl::flat_hash_map<std::pair<ValueImpl*, ValueImpl*>, Value> known_;
   int depth_ = 0;
 };

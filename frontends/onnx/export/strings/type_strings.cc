@@ -70,8 +70,10 @@ class Typer {
   absl::Status Visit(Block& block) {
     for (Operation& op : block) {
       TENON_RETURN_IF_ERROR(Visit(op));
+      if (op.name() == "onnx.Loop") EnterLoop(op);
       for (unsigned i = 0; i < op.num_regions(); ++i) {
         for (Block& inner : op.region(i)) TENON_RETURN_IF_ERROR(Visit(inner));
+        LeaveRegion(op, op.region(i));
       }
     }
     return absl::OkStatus();
@@ -96,6 +98,26 @@ class Typer {
       value.set_type(StringsType(value.type()));
   }
 
+  // The carried values of a Loop are its last inputs, and the arguments behind the iteration and
+  // the condition.
+  void EnterLoop(Operation& loop) {
+    const Block& body = loop.region().front();
+    const unsigned carried = body.num_arguments() - 2, first = loop.num_operands() - carried;
+    for (unsigned i = 0; i < carried; ++i) {
+      if (strings_.contains(loop.operand(first + i).impl())) Add(body.argument(2 + i));
+    }
+  }
+
+  // Results of a node are what its graphs give back, behind the condition of a Loop.
+  void LeaveRegion(Operation& op, const Region& region) {
+    if (region.empty()) return;
+    const Operation& yield = *region.front().back();
+    const unsigned first = op.name() == "onnx.Loop" ? 1 : 0;
+    for (unsigned i = first; i < yield.num_operands() && i - first < op.num_results(); ++i) {
+      if (strings_.contains(yield.operand(i).impl())) Add(op.result(i - first));
+    }
+  }
+
   absl::Status Visit(Operation& op) {
     if (op.info().dialect() != "onnx" || op.info().is_registered() || op.name() == "onnx.yield")
       return absl::OkStatus();
@@ -111,7 +133,7 @@ class Typer {
       if (!strings_.contains(op.operand(i).impl())) continue;
       if (moving != nullptr && (i >= 32 || ((moving->inputs >> i) & 1) != 0)) {
         for (unsigned k = 0; k < op.num_results(); ++k) Add(op.result(k));
-      } else if (!reads) {
+      } else if (!reads && op.num_regions() == 0) {
         const absl::Status error =
             EmitError(op.context(), op.location(),
                       fmt::format("{} has no ONNX form: it reads the spans of strings as numbers",

@@ -110,14 +110,29 @@ absl::StatusOr<Value> PositionsOfNumbers(Formula& f, Node& node, const Entries& 
   return f.Make<ten::ArgmaxOp>(all, ten::ArgmaxOp::Attrs{.axis = axis, .keepdims = false});
 }
 
-absl::StatusOr<Value> PositionsOfStrings(Formula& f, Node& node, const Entries& keys) {
+// The position of each string among the keys, and -1 for what is no key.
+absl::StatusOr<Value> FindAmongKeys(Formula& f, Node& node, const Entries& keys) {
   const int64_t count = keys.count();
   TENON_ASSIGN_OR_RETURN(const Container x, StringsInput(node, 0));
   TENON_ASSIGN_OR_RETURN(const Container table,
                          ConstantStrings(node, std::span(&count, 1), keys.strings));
-  const Value found = FindStrings(f, x, table);
+  return FindStrings(f, x, table);
+}
+
+absl::StatusOr<Value> PositionsOfStrings(Formula& f, Node& node, const Entries& keys) {
+  const int64_t count = keys.count();
+  TENON_ASSIGN_OR_RETURN(const Value found, FindAmongKeys(f, node, keys));
   const Value none = f.Make<ten::LessOp>(found, f.Scalar(DType::kI64, 0));
   return f.Where(none, f.Scalar(DType::kI64, static_cast<double>(count)), found);
+}
+
+// True if the value of each key is its position, and that of what is no key is -1.
+bool ArePositions(const Entries& values) {
+  if (values.are_strings() || values.dtype != DType::kI64) return false;
+  for (size_t i = 0; i + 1 < values.numbers.size(); ++i) {
+    if (values.numbers[i] != static_cast<double>(i)) return false;
+  }
+  return values.numbers.back() == -1;
 }
 
 // Replaces each key by its value. The last value stands for what is no key.
@@ -126,6 +141,10 @@ absl::Status Replace(Formula& f, Node& node, const Entries& keys, const Entries&
   if (values.count() != count + 1 || count == 0) {
     return node.Error(
         fmt::format("{} has {} keys and {} values", node.op_type(), count, values.count() - 1));
+  }
+  if (keys.are_strings() && ArePositions(values)) {
+    TENON_ASSIGN_OR_RETURN(const Value found, FindAmongKeys(f, node, keys));
+    return f.Return(found);
   }
   TENON_ASSIGN_OR_RETURN(const Value at, keys.are_strings() ? PositionsOfStrings(f, node, keys)
                                                             : PositionsOfNumbers(f, node, keys));
