@@ -327,8 +327,7 @@ void RowProgram::RunRowOp(const Block& block, const Unit& unit, int64_t begin, i
     case PointwiseOp::kLogSoftmax:
       return for_rows([&](const float* from, float* to) { ops.log_softmax(from, to, n_); });
     case PointwiseOp::kReduceL2:
-      return for_rows(
-          [&](const float* from, float* to) { *to = std::sqrt(ops.sum_of_squares(from, n_)); });
+      return for_rows([&](const float* from, float* to) { *to = ops.length(from, n_); });
     case PointwiseOp::kReduceMax:
       return for_rows([&](const float* from, float* to) { *to = ops.max(from, n_); });
     case PointwiseOp::kReduceMean:

@@ -96,27 +96,51 @@ Kernel NormKernel(const char* op, const char* name) {
           .inplace_mask = kSkip ? 3u : 1u};
 }
 
+// A channel of a batch norm. As `factor * x + offset` where floats hold both.
+struct Channel {
+  double mean, factor, bias;
+
+  Channel(const TensorView& scale, const TensorView& bias_of, const TensorView& mean_of,
+          const TensorView& variance, double epsilon, int64_t c)
+      : mean(mean_of.as<float>()[c]),
+        factor(scale.as<float>()[c] /
+               std::sqrt(static_cast<double>(variance.as<float>()[c]) + epsilon)),
+        bias(bias_of.as<float>()[c]) {}
+  double offset() const { return bias - mean * factor; }
+  bool is_affine() const {
+    return std::isfinite(static_cast<float>(factor)) && std::isfinite(static_cast<float>(offset()));
+  }
+  float Of(float x) const { return static_cast<float>((x - mean) * factor + bias); }
+};
+
 // Channels are neighbours: factors and offsets of some of them, then all rows.
 void BatchNormRows(const RunArgs& args, int64_t begin, int64_t end) {
   constexpr int64_t kColumns = 256;
   const TensorView& x = args.inputs[0];
-  const float *scale = args.inputs[1].as<float>(), *bias = args.inputs[2].as<float>();
-  const float *mean = args.inputs[3].as<float>(), *var = args.inputs[4].as<float>();
   const float epsilon = args.get<nn::BatchNormAttrs>().epsilon;
   const int64_t channels = x.shape[1];
   const auto multiply = cpu::LoopOf(cpu::BinaryOp::kMul), add = cpu::LoopOf(cpu::BinaryOp::kAdd);
   float factors[kColumns], offsets[kColumns];
   for (int64_t first = 0; first < channels; first += kColumns) {
     const int64_t columns = std::min(kColumns, channels - first);
+    bool are_affine = true;
     for (int64_t i = 0; i < columns; ++i) {
-      const int64_t c = first + i;
-      const double factor = scale[c] / std::sqrt(static_cast<double>(var[c]) + epsilon);
-      factors[i] = static_cast<float>(factor);
-      offsets[i] = static_cast<float>(bias[c] - mean[c] * factor);
+      const Channel channel(args.inputs[1], args.inputs[2], args.inputs[3], args.inputs[4], epsilon,
+                            first + i);
+      factors[i] = static_cast<float>(channel.factor);
+      offsets[i] = static_cast<float>(channel.offset());
+      are_affine &= channel.is_affine();
     }
     for (int64_t row = begin; row < end; ++row) {
       const int64_t at = row * channels + first;
       float* to = args.outputs[0].as<float>() + at;
+      if (!are_affine) {
+        for (int64_t i = 0; i < columns; ++i)
+          to[i] = Channel(args.inputs[1], args.inputs[2], args.inputs[3], args.inputs[4], epsilon,
+                          first + i)
+                      .Of(x.as<float>()[at + i]);
+        continue;
+      }
       multiply(x.as<float>() + at, factors, to, columns);
       add(to, offsets, to, columns);
     }
@@ -126,8 +150,6 @@ void BatchNormRows(const RunArgs& args, int64_t begin, int64_t end) {
 KernelStatus BatchNorm(const RunArgs& args) {
   const TensorView &x = args.inputs[0], &out = args.outputs[0];
   if (x.numel() == 0) return KernelStatus::Ok();
-  const float *scale = args.inputs[1].as<float>(), *bias = args.inputs[2].as<float>();
-  const float *mean = args.inputs[3].as<float>(), *var = args.inputs[4].as<float>();
   const float epsilon = args.get<nn::BatchNormAttrs>().epsilon;
   const int64_t channels = x.shape[1], inner = Product(x.shape.subspan(2));
   if (inner == 1) {
@@ -137,11 +159,16 @@ KernelStatus BatchNorm(const RunArgs& args) {
   }
   (*args.device->parallel)(x.shape[0] * channels, cpu::RowGrain(inner), [&](int64_t b, int64_t e) {
     for (int64_t plane = b; plane < e; ++plane) {
-      const int64_t c = plane % channels;
-      const double factor = scale[c] / std::sqrt(static_cast<double>(var[c]) + epsilon);
-      cpu::Apply(cpu::UnaryOp::kAffine, x.as<float>() + plane * inner,
-                 out.as<float>() + plane * inner, inner, static_cast<float>(factor),
-                 static_cast<float>(bias[c] - mean[c] * factor));
+      const Channel channel(args.inputs[1], args.inputs[2], args.inputs[3], args.inputs[4], epsilon,
+                            plane % channels);
+      const float* from = x.as<float>() + plane * inner;
+      float* to = out.as<float>() + plane * inner;
+      if (channel.is_affine()) {
+        cpu::Apply(cpu::UnaryOp::kAffine, from, to, inner, static_cast<float>(channel.factor),
+                   static_cast<float>(channel.offset()));
+      } else {
+        for (int64_t i = 0; i < inner; ++i) to[i] = channel.Of(from[i]);
+      }
     }
   });
   return KernelStatus::Ok();

@@ -48,7 +48,7 @@ float ReduceRow(const cpu::VectorOps& ops, Reduction kind, const float* x, int64
     case Reduction::kMin:
       return ops.min(x, n);
     case Reduction::kL2:
-      return std::sqrt(ops.sum_of_squares(x, n));
+      return ops.length(x, n);
   }
   return 0;
 }
@@ -94,12 +94,12 @@ KernelStatus Reduce(const RunArgs& args) {
       const int64_t end = std::min(inner, begin + kColumns);
       if constexpr (kKind == Reduction::kL2) {
         for (int64_t i = begin; i < end; ++i) {
-          float sum = 0;
+          double sum = 0;  // floats may not hold the squares
           for (int64_t j = 0; j < n; ++j) {
-            const float v = x.as<float>()[(o * n + j) * inner + i];
+            const double v = x.as<float>()[(o * n + j) * inner + i];
             sum += v * v;
           }
-          out.as<float>()[o * inner + i] = std::sqrt(sum);
+          out.as<float>()[o * inner + i] = static_cast<float>(std::sqrt(sum));
         }
       } else {
         ReduceColumns(kKind, x.as<float>() + o * n * inner, n, inner, begin, end,

@@ -38,7 +38,7 @@ VectorOps MakeTable() {
   SetBinary<BinaryOp::kMax>(ops);
   SetBinary<BinaryOp::kMin>(ops);
   ops.sum = Sum;
-  ops.sum_of_squares = SumOfSquares;
+  ops.length = Length;
   ops.max = Max;
   ops.min = Min;
   ops.softmax = Softmax;

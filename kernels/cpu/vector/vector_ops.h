@@ -88,12 +88,13 @@ struct VectorOps {
   // y = op(a, b) for n elements.
   using BinaryFn = void (*)(const float* a, const float* b, float* y, int64_t n);
 
-  UnaryFn unary[kNumUnaryOps];                         // by UnaryOp
-  BinaryFn binary[kNumBinaryOps][3];                   // [op][form]
-  float (*sum)(const float* x, int64_t n);             // 0 if n is 0
-  float (*sum_of_squares)(const float* x, int64_t n);  // 0 if n is 0
-  float (*max)(const float* x, int64_t n);             // NaN if any is; -inf if n is 0
-  float (*min)(const float* x, int64_t n);             // NaN if any is; +inf if n is 0
+  UnaryFn unary[kNumUnaryOps];              // by UnaryOp
+  BinaryFn binary[kNumBinaryOps][3];        // [op][form]
+  float (*sum)(const float* x, int64_t n);  // 0 if n is 0
+  // The root of the sum of squares; right also where floats do not hold that sum. 0 if n is 0.
+  float (*length)(const float* x, int64_t n);
+  float (*max)(const float* x, int64_t n);  // NaN if any is; -inf if n is 0
+  float (*min)(const float* x, int64_t n);  // NaN if any is; +inf if n is 0
   // All results are NaN if a score is NaN or +inf, or if all are -inf.
   void (*softmax)(const float* x, float* y, int64_t n);
   void (*log_softmax)(const float* x, float* y, int64_t n);  // likewise

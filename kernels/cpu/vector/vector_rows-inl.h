@@ -60,6 +60,21 @@ HWY_INLINE float SumOfSquares(const float* x, int64_t n) {
   return hn::GetLane(hn::SumOfLanes(D(), Fold(x, n, 0, SquareStep(), AddStep())));
 }
 
+// Do floats hold the squares that this is a sum or a mean of? Smaller ones lose bits below it.
+inline bool HoldsSquares(float squares) {
+  constexpr float kLeast = 0x1p-100F;
+  return squares >= kLeast && squares <= std::numeric_limits<float>::max();  // NaN neither
+}
+
+// The root of the sum of squares, which may be a float where the sum is none.
+inline float Length(const float* x, int64_t n) {
+  const float squares = SumOfSquares(x, n);
+  if (HoldsSquares(squares)) return std::sqrt(squares);
+  double sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return static_cast<float>(std::sqrt(sum));
+}
+
 template <typename Step>
 inline float Extreme(const float* x, int64_t n, float start) {
   HWY_ALIGN float lane[kMaxLanes];
@@ -262,11 +277,12 @@ inline void NormEach(const NormRows& rows) {
     }
     const float mean = kMean ? total * over_n : 0;
     const float squares = kMean ? SquaredDistance(x, n, mean) : SumOfSquares(x, n);
-    if (!(squares <= std::numeric_limits<float>::max())) {  // NaN neither
+    const float mean_of_squares = squares * over_n + epsilon;
+    if (!HoldsSquares(mean_of_squares)) {
       NormInDoubles(x, out, rows);
       continue;
     }
-    const V root = hn::Sqrt(Const(squares * over_n + epsilon));
+    const V root = hn::Sqrt(Const(mean_of_squares));
     const float inverse = hn::GetLane(hn::Div(Const(1), root));
     ApplyNorm<kScale, kBias>(x, out, n, scale, bias, mean, inverse);
   }

@@ -189,6 +189,36 @@ __device__ inline float BlockMax(float v, float* parts) {
   return most;
 }
 
+// Of the rows of a norm: floats do not hold the squares of all numbers that they hold.
+struct Moments {
+  float mean;     // of the row times `scale`; 0 for rms
+  float inverse;  // 1 / sqrt(mean of squares + epsilon), of the row times `scale`
+  float scale;    // a power of two: 1 if floats hold the squares of the row as it is
+  // Returns the norm of an element.
+  __device__ float Of(float x) const { return (x * scale - mean) * inverse; }
+};
+// Returns the moments of a row of `count` elements. `sum_of(f)` returns the sum of f(x) over the
+// row, the same in every thread of the block.
+template <typename SumOf>
+__device__ inline Moments MomentsOf(SumOf&& sum_of, float count, NormKind kind, float epsilon) {
+  constexpr float kLeast = 0x1p-100f, kMost = 0x1.fffffep127f;
+  Moments m = {0, 0, 1};
+  float squares = 0;
+  const auto measure = [&](float scale) {
+    m = {0, 0, scale};
+    if (kind == NormKind::kLayer) m.mean = sum_of([&](float x) { return x * scale; }) / count;
+    squares = sum_of([&](float x) {
+                const float d = x * scale - m.mean;
+                return d * d;
+              }) / count +
+              epsilon * scale * scale;
+  };
+  measure(1);
+  if (!(squares >= kLeast && squares <= kMost)) measure(squares < kLeast ? 0x1p100f : 0x1p-100f);
+  m.inverse = 1.0f / sqrtf(squares);
+  return m;
+}
+
 // Reports an error in values. The first report stays.
 __device__ inline void Report(DeviceError* error, DeviceError::Kind kind, int64_t value,
                               int64_t extent) {

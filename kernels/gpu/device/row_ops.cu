@@ -33,23 +33,16 @@ __global__ void __launch_bounds__(kMostThreads) Softmax(TENON_GRID_CONSTANT Soft
   }
 }
 
-// The mean (0 for rms) of a row that this block has just written, each thread its own elements.
-struct Moments {
-  float mean, inverse;
-};
+// The moments of a row that this block has just written, each thread its own elements.
 template <typename T>
-__device__ inline Moments MomentsOf(const T* row, int64_t n, float total, NormKind kind,
-                                    float epsilon, float* parts) {
-  Moments m = {0, 0};
-  const float count = static_cast<float>(n);
-  if (kind == NormKind::kLayer) m.mean = BlockSum(total, parts) / count;
-  float squares = 0;
-  for (int64_t i = threadIdx.x; i < n; i += blockDim.x) {
-    const float d = Widen(row[i]) - m.mean;
-    squares += d * d;
-  }
-  m.inverse = 1.0f / sqrtf(BlockSum(squares, parts) / count + epsilon);
-  return m;
+__device__ inline Moments MomentsOfRow(const T* row, int64_t n, NormKind kind, float epsilon,
+                                       float* parts) {
+  const auto sum_of = [&](auto f) {
+    float part = 0;
+    for (int64_t i = threadIdx.x; i < n; i += blockDim.x) part += f(Widen(row[i]));
+    return BlockSum(part, parts);
+  };
+  return MomentsOf(sum_of, static_cast<float>(n), kind, epsilon);
 }
 
 template <typename T>
@@ -58,19 +51,17 @@ __global__ void __launch_bounds__(kMostThreads) Norm(TENON_GRID_CONSTANT NormPar
   for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
     const Positions<4> base = Locate(p.outer, row);
     T* out = static_cast<T*>(p.out) + row * p.n;
-    float total = 0;
     for (int64_t i = threadIdx.x; i < p.n; i += blockDim.x) {
       const Positions<4> at = Locate(p.inner, i);
       float v = Widen(As<T>(p.in[0])[base.at[0] + at.at[0]]);
       if (p.in[1] != nullptr) v += Widen(As<T>(p.in[1])[base.at[1] + at.at[1]]);
       out[i] = Narrow<T>(v);
       if (p.sum != nullptr) static_cast<T*>(p.sum)[row * p.n + i] = out[i];
-      total += Widen(out[i]);
     }
-    const Moments m = MomentsOf(out, p.n, total, p.kind, p.epsilon, parts);
+    const Moments m = MomentsOfRow(out, p.n, p.kind, p.epsilon, parts);
     for (int64_t i = threadIdx.x; i < p.n; i += blockDim.x) {
       const Positions<4> at = Locate(p.inner, i);
-      float v = (Widen(out[i]) - m.mean) * m.inverse;
+      float v = m.Of(Widen(out[i]));
       if (p.in[2] != nullptr) v *= Widen(As<T>(p.in[2])[base.at[2] + at.at[2]]);
       if (p.in[3] != nullptr) v += Widen(As<T>(p.in[3])[base.at[3] + at.at[3]]);
       out[i] = Narrow<T>(v);
@@ -90,7 +81,6 @@ __global__ void __launch_bounds__(kMostThreads) Embedding(TENON_GRID_CONSTANT Em
                              p.error, DeviceError::kEmbeddingIndex);
     }
     T* out = static_cast<T*>(p.out) + row * p.n;
-    float total = 0;
     for (int64_t i = threadIdx.x; i < p.n; i += blockDim.x) {
       T v = Narrow<T>(0.0f);
       for (int k = 0; k < p.num_tables; ++k) {
@@ -103,12 +93,11 @@ __global__ void __launch_bounds__(kMostThreads) Embedding(TENON_GRID_CONSTANT Em
       }
       out[i] = v;
       if (p.sum != nullptr) static_cast<T*>(p.sum)[row * p.n + i] = v;
-      total += Widen(v);
     }
     if (p.kind == NormKind::kNone) continue;
-    const Moments m = MomentsOf(out, p.n, total, p.kind, p.epsilon, parts);
+    const Moments m = MomentsOfRow(out, p.n, p.kind, p.epsilon, parts);
     for (int64_t i = threadIdx.x; i < p.n; i += blockDim.x) {
-      float v = (Widen(out[i]) - m.mean) * m.inverse;
+      float v = m.Of(Widen(out[i]));
       if (p.scale != nullptr) v *= Widen(As<T>(p.scale)[i]);
       if (p.bias != nullptr) v += Widen(As<T>(p.bias)[i]);
       out[i] = Narrow<T>(v);

@@ -1,4 +1,6 @@
 // Reductions, rotary embeddings, gated activations, and epilogues of products.
+#include <type_traits>
+
 #include "kernels/gpu/device/device_code.h"
 #include "kernels/gpu/device/elementwise_ops.h"
 
@@ -23,24 +25,24 @@ struct Reducer {
   }
   __device__ C Finish(C v, int64_t count) const {
     if (kind == ReduceKind::kMean) return v / static_cast<C>(count);
-    return kind == ReduceKind::kL2 ? static_cast<C>(sqrtf(static_cast<float>(v))) : v;
+    return kind == ReduceKind::kL2 ? static_cast<C>(sqrt(static_cast<double>(v))) : v;
   }
 
  private:
   __device__ static C Lowest() {
-    if constexpr (sizeof(C) == 4) return -INFINITY;
+    if constexpr (std::is_floating_point_v<C>) return -INFINITY;
     return static_cast<C>(uint64_t{1} << 63);
   }
   __device__ static C Highest() {
-    if constexpr (sizeof(C) == 4) return INFINITY;
+    if constexpr (std::is_floating_point_v<C>) return INFINITY;
     return static_cast<C>(~(uint64_t{1} << 63));
   }
 };
 
 template <typename T, typename C>
 __device__ inline T FromCompute(C v) {
-  if constexpr (sizeof(C) == 4) {
-    return Narrow<T>(v);
+  if constexpr (std::is_floating_point_v<C>) {
+    return Narrow<T>(static_cast<float>(v));
   } else {
     return static_cast<T>(v);
   }
@@ -243,8 +245,11 @@ bool InVectors(const EpilogueParams& p, size_t size, int64_t& step) {
 }  // namespace
 
 void LaunchOn(StreamHandle stream, const ReduceParams& p) {
-  const bool floats =
-      DispatchFloats(p.dtype, [&]<typename T>() { LaunchReduce<T, float>(stream, p); });
+  // Floats do not hold the squares of all numbers that they hold.
+  const bool is_l2 = p.kind == ReduceKind::kL2;
+  const bool floats = DispatchFloats(p.dtype, [&]<typename T>() {
+    is_l2 ? LaunchReduce<T, double>(stream, p) : LaunchReduce<T, float>(stream, p);
+  });
   if (floats) return;
   if (p.dtype == DType::kI64) {
     LaunchReduce<int64_t, int64_t>(stream, p);

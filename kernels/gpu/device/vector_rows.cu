@@ -57,29 +57,20 @@ struct RowOf {
   template <typename Params>
   __device__ void StoreNorm(const Params& p, bool has_scale, bool has_bias, int64_t to,
                             BlockSums& sums) const {
-    float mean = 0, part = 0;
-    const auto count = static_cast<float>(p.n);
-    if (p.kind == NormKind::kLayer) {
+    const auto sum_of = [&](auto f) {
+      float part = 0;
       ForEach(p.n, [&](int i, int64_t) {
 #pragma unroll
-        for (int e = 0; e < kEach; ++e) part += Widen(x[i].at[e]);
+        for (int e = 0; e < kEach; ++e) part += f(Widen(x[i].at[e]));
       });
-      mean = sums.Of(part) / count;
-      part = 0;
-    }
-    ForEach(p.n, [&](int i, int64_t) {
-#pragma unroll
-      for (int e = 0; e < kEach; ++e) {
-        const float d = Widen(x[i].at[e]) - mean;
-        part += d * d;
-      }
-    });
-    const float inverse = 1.0f / sqrtf(sums.Of(part) / count + p.epsilon);
+      return sums.Of(part);
+    };
+    const Moments m = MomentsOf(sum_of, static_cast<float>(p.n), p.kind, p.epsilon);
     ForEach(p.n, [&](int i, int64_t c) {
       Elements result;
 #pragma unroll
       for (int e = 0; e < kEach; ++e) {
-        float v = (Widen(x[i].at[e]) - mean) * inverse;
+        float v = m.Of(Widen(x[i].at[e]));
         if (has_scale) v *= Widen(scale[i].at[e]);
         if (has_bias) v += Widen(bias[i].at[e]);
         result.at[e] = Narrow<T>(v);
