@@ -215,6 +215,17 @@ class ExtensionTest(unittest.TestCase):
         with self.assertRaisesRegex(tenon.UnsupportedOperation, r"my\.made has type tensor<\*xf32> \(expected a ranked"):
             program(module)
 
+    def test_a_rank_that_is_lost_in_a_run_is_refused(self):
+        # The program was compiled with another answer.
+        extension = tenon.Extension()
+        made = extension.op("my.made(x: float)", shape=lambda x: (x.dtype, x.shape if "B" in str(x.shape) else None))
+        made.kernel(lambda x: x)
+        module = ir.Module(extension)
+        ir.function(module, x=X)(made)
+        with self.assertRaises(tenon.InvalidArgument) as caught:
+            program(module)(np.ones((2, 4), np.float32))
+        self.assertIn("my.made: result 0 is tensor<*xf32> (expected a tensor of known rank)", str(caught.exception))
+
     def test_wrong_declarations(self):
         extension = tenon.Extension()
         good = lambda x: x  # noqa: E731
