@@ -38,7 +38,7 @@ run
 
 stub dpkg-query 'for name in g++ cmake ninja-build ccache pkg-config libabsl-dev libfmt-dev libxxhash-dev \
   nlohmann-json3-dev libprotobuf-dev:amd64 protobuf-compiler libdnnl-dev ocl-icd-opencl-dev:amd64 libhwy-dev libxbyak-dev \
-  python3 python3-yaml libre2-dev libjpeg-dev libpng-dev libwebp-dev libtiff-dev libopenjp2-7-dev; do echo "ii  $name"; done'
+  python3 python3-dev python3-venv python3-yaml libre2-dev libjpeg-dev libpng-dev libwebp-dev libtiff-dev libopenjp2-7-dev; do echo "ii  $name"; done'
 stub apt-get 'echo "apt-get was called"; exit 1'
 run
 [[ $status == 0 && $output == *"are installed"* ]] || fail "nothing to do"

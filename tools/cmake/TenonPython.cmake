@@ -10,7 +10,16 @@ if(TENON_PYTHON)
   if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.26)
     set(_optional OPTIONAL_COMPONENTS Development.SABIModule)
   endif()
-  find_package(Python 3.11 REQUIRED COMPONENTS ${_components} ${_optional})
+  find_package(Python 3.11 COMPONENTS ${_components} ${_optional})
+  if(NOT Python_FOUND)
+    message(FATAL_ERROR "TENON_PYTHON needs CPython 3.11 or later with its headers. tools/setup installs those of the system's "
+                        "interpreter; -DPython_EXECUTABLE=/path/to/python names another one.")
+  endif()
+  # What scikit-build-core calls the wheel must be true of the file in it.
+  if(SKBUILD_SABI_VERSION AND NOT TARGET Python::SABIModule)
+    message(FATAL_ERROR "A wheel for all versions from ${SKBUILD_SABI_VERSION} on needs CMake 3.26 or later, and the files of "
+                        "Python's stable ABI.")
+  endif()
   execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir RESULT_VARIABLE _status
                   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(NOT _status EQUAL 0)
@@ -55,20 +64,37 @@ if(TENON_PYTHON)
     endforeach()
   endforeach()
 
+  # The programs of the package: with archives, five of them would be too large.
+  set(_programs "")
+  foreach(_name ${TENON_PROGRAMS})
+    tenon_shared_program(${_name}_python ${_name} "${_package}/bin")
+    list(APPEND _programs ${_name}_python)
+  endforeach()
+  foreach(_script ${TENON_PROGRAM_SCRIPTS})
+    get_filename_component(_file "${_script}" NAME)
+    configure_file("${_script}" "${_package}/bin/${_file}" COPYONLY)
+  endforeach()
+  # All that the component python installs.
+  add_custom_target(tenon_python_package ALL DEPENDS tenon_python tenon_shared ${_programs})
+
   # `cmake --install <build> --component python --prefix DIR` puts the package into DIR; pyproject.toml does the same for a
-  # wheel, and adds the programs. Everything finds libtenon.so beside the extension.
-  set_target_properties(tenon_python PROPERTIES INSTALL_RPATH "$ORIGIN")
+  # wheel. Everything finds libtenon.so beside the extension.
+  set_target_properties(tenon_python tenon_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
+  set_target_properties(${_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
   install(TARGETS tenon_python LIBRARY DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS tenon_shared LIBRARY DESTINATION tenon COMPONENT python NAMELINK_SKIP EXCLUDE_FROM_ALL)
+  install(TARGETS ${_programs} RUNTIME DESTINATION tenon/bin COMPONENT python EXCLUDE_FROM_ALL)
+  install(PROGRAMS ${TENON_PROGRAM_SCRIPTS} DESTINATION tenon/bin COMPONENT python EXCLUDE_FROM_ALL)
+  # No file names oneDNN as a library that it needs, so that auditwheel does not find it: it goes along. libtenon.so loads it
+  # from its own folder.
+  get_target_property(_type DNNL::dnnl TYPE)
+  if(_type STREQUAL "SHARED_LIBRARY")
+    install(FILES $<TARGET_FILE:DNNL::dnnl> DESTINATION tenon RENAME $<TARGET_SONAME_FILE_NAME:DNNL::dnnl>
+            COMPONENT python EXCLUDE_FROM_ALL)
+  endif()
   install(DIRECTORY "${TENON_GENERATED_DIR}/python/tenon/" DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL
           FILES_MATCHING PATTERN "*.py")
-  if(SKBUILD)
-    foreach(_name ${TENON_PROGRAMS})
-      set_target_properties(${_name} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
-      install(TARGETS ${_name} RUNTIME DESTINATION tenon/bin COMPONENT python EXCLUDE_FROM_ALL)
-    endforeach()
-    install(PROGRAMS ${TENON_PROGRAM_SCRIPTS} DESTINATION tenon/bin COMPONENT python EXCLUDE_FROM_ALL)
-  else()
+  if(NOT SKBUILD)  # which takes them from pyproject.toml
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/frontends/python/tenon/" DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL
             FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
   endif()

@@ -335,7 +335,10 @@ nb::object ToNumpy(Tensor tensor) {
   // Kept for the life of the process: a look-up would take a tenth of a small call.
   static PyObject* const as_array =
       nb::object(nb::module_::import_("numpy").attr("asarray")).release().ptr();
-  PyObject* array = PyObject_CallOneArg(as_array, object.ptr());
+  // PyObject_CallOneArg is not in the stable ABI.
+  PyObject* arguments[] = {nullptr, object.ptr()};
+  PyObject* array =
+      PyObject_Vectorcall(as_array, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   if (array == nullptr) throw nb::python_error();
   return nb::steal(array);
 }
