@@ -115,9 +115,10 @@ absl::StatusOr<CompiledRules> CompiledRules::Create(std::vector<Rule> rules, Con
     const Rule& rule = set.list().rules()[i];
     auto [it, inserted] = names.emplace(rule.name(), &rule);
     if (!inserted) {
-      return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}",
-                                                    rule.place(), rule.name(),
-                                                    it->second->place()));
+      return absl::InvalidArgumentError(
+          fmt::format("{}: rule '{}' has the name of the rule in {} "
+                      "(expected another name)",
+                      rule.place(), rule.name(), it->second->place()));
     }
     TENON_ASSIGN_OR_RETURN(compiled.emplace_back(), set.Get(i));
   }

@@ -350,4 +350,9 @@ absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::s
   return RuleTextParser(text, file, context, facts).Run();
 }
 
+absl::StatusOr<const OpInfo*> ParseOp(std::string_view text, const std::string& file,
+                                      Context& context, DeclaredResult result) {
+  return RuleTextParser(text, file, context, {}).RunOp(result);
+}
+
 }  // namespace tenon::drr

@@ -2,6 +2,7 @@
 #ifndef TENON_DRR_TEXT_TEXT_H_
 #define TENON_DRR_TEXT_TEXT_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,18 @@ namespace tenon::drr {
 // `context` (ir/core/context/declared_ops.h), also if a later line has a mistake.
 absl::StatusOr<std::vector<Rule>> ParseRules(std::string_view text, const std::string& file,
                                              Context& context, std::span<const Word> facts = {});
+
+// Who says what the result of a declared op is.
+enum class DeclaredResult : uint8_t {
+  kInText,    // the text, behind `->`
+  kFunction,  // a shape function of the caller; until then it is as the first operand
+};
+
+// Declares one op in `context`, and returns it. The text is what stands behind the word `op`, and
+// nothing else. Errors are those of ParseRules.
+absl::StatusOr<const OpInfo*> ParseOp(std::string_view text, const std::string& file,
+                                      Context& context,
+                                      DeclaredResult result = DeclaredResult::kInText);
 
 // Returns the declaration of an op that a file has declared, in the notation of ParseRules.
 std::string DeclarationText(const OpInfo& op);

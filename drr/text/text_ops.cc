@@ -130,9 +130,8 @@ absl::StatusOr<AttrDef> RuleTextParser::ParseDeclaredAttr() {
 }
 
 // op my.gated(x: float, w) {alpha: f32 = 1} -> same_as(x) "what it computes"
-absl::Status RuleTextParser::ParseOpDeclaration() {
+absl::Status RuleTextParser::ParseOpSignature(OpDef& def) {
   const Token at = token_;
-  OpDef def;
   TENON_ASSIGN_OR_RETURN(def.name, Name("the name of an operation, such as my.gelu"));
   if (def.name.find('.') == std::string::npos) {
     return ErrorAt(at, fmt::format("op '{}' has no dialect (expected one of your own, such as "
@@ -154,8 +153,15 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
     }
     Next();
   }
+  OperandDef& result = def.results.emplace_back();
+  result.name = "out";
+  result.constraint = AnyTensor();
+  return absl::OkStatus();
+}
+
+absl::Status RuleTextParser::ParseOpResult(OpDef& def, DeclaredShape& shape) {
   TENON_RETURN_IF_ERROR(Require("->"));
-  DeclaredShape shape = DeclaredShape::kElementwise;
+  shape = DeclaredShape::kElementwise;
   if (!Take("elementwise")) {
     if (!Take("same_as"))
       return ExpectedWord("'elementwise' or 'same_as'", {"elementwise", "same_as"});
@@ -167,12 +173,14 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
       return ErrorAt(operand_at, fmt::format("'{}' is not the first operand", operand));
     TENON_RETURN_IF_ERROR(Require(")"));
   }
-  OperandDef& result = def.results.emplace_back();
-  result.name = "out";
-  result.constraint = AnyTensor();
   if (Take(":")) {
-    TENON_ASSIGN_OR_RETURN(result.constraint, ParseTypes());
+    TENON_ASSIGN_OR_RETURN(def.results[0].constraint, ParseTypes());
   }
+  return absl::OkStatus();
+}
+
+// commutative same_dtype "x * sigmoid(gate)"
+void RuleTextParser::ParseOpTraits(OpDef& def) {
   while (token_.kind == Token::Kind::kName && TraitNamed(token_.text)) {
     def.traits |= static_cast<uint32_t>(*TraitNamed(token_.text));
     Next();
@@ -181,6 +189,20 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
     def.summary = std::string(token_.text);
     Next();
   }
+}
+
+absl::Status RuleTextParser::DeclareAt(const Token& at, OpDef def, DeclaredShape shape) {
+  const absl::Status status = DeclareOpOfShape(std::move(def), shape, context_);
+  return status.ok() ? status : ErrorAt(at, std::string(status.message()));
+}
+
+absl::Status RuleTextParser::ParseOpDeclaration() {
+  const Token at = token_;
+  OpDef def;
+  DeclaredShape shape = DeclaredShape::kElementwise;
+  TENON_RETURN_IF_ERROR(ParseOpSignature(def));
+  TENON_RETURN_IF_ERROR(ParseOpResult(def, shape));
+  ParseOpTraits(def);
   if (token_.kind == Token::Kind::kName && !Is("rule") && !Is("pattern") && !Is("op")) {
     const std::vector<std::string> traits = TraitWords(~uint32_t{0});
     std::vector<std::string> words = {"rule", "pattern", "op"};
@@ -188,8 +210,29 @@ absl::Status RuleTextParser::ParseOpDeclaration() {
     return ExpectedWord(fmt::format("{}, or the next rule, pattern or op", fmt::join(traits, ", ")),
                         words);
   }
-  const absl::Status status = DeclareOpOfShape(std::move(def), shape, context_);
-  return status.ok() ? status : ErrorAt(at, std::string(status.message()));
+  return DeclareAt(at, std::move(def), shape);
+}
+
+absl::StatusOr<const OpInfo*> RuleTextParser::RunOp(DeclaredResult result) {
+  const Token at = token_;
+  OpDef def;
+  DeclaredShape shape = DeclaredShape::kSameAsFirst;
+  TENON_RETURN_IF_ERROR(ParseOpSignature(def));
+  if (result == DeclaredResult::kInText) {
+    TENON_RETURN_IF_ERROR(ParseOpResult(def, shape));
+  } else if (Is("->")) {
+    return Error("'->' stands beside a shape function (expected one of them)");
+  }
+  ParseOpTraits(def);
+  if (token_.kind != Token::Kind::kEnd) {
+    const std::vector<std::string> traits = TraitWords(~uint32_t{0});
+    return ExpectedWord(
+        fmt::format("{}, a text in quotes, or the end of the declaration", fmt::join(traits, ", ")),
+        traits);
+  }
+  const std::string name = def.name;
+  TENON_RETURN_IF_ERROR(DeclareAt(at, std::move(def), shape));
+  return context_.FindOp(name);
 }
 
 // div   fused.attention {out_layout = "bshd"}

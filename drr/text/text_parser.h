@@ -14,10 +14,12 @@
 #include "drr/rule/rule.h"
 #include "drr/rule/term_kinds.h"
 #include "drr/rule/words.h"
+#include "drr/text/text.h"
 #include "drr/text/text_lexer.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/core/context/context.h"
+#include "ir/dialect/declared_op.h"
 
 namespace tenon::drr {
 
@@ -46,6 +48,9 @@ class RuleTextParser {
     }
     return rules;
   }
+
+  // One declaration of an op, without the word `op`, and nothing behind it.
+  absl::StatusOr<const OpInfo*> RunOp(DeclaredResult result);
 
  private:
   // ---- tokens
@@ -168,6 +173,11 @@ class RuleTextParser {
   };
   // ---- declarations of operations
   absl::Status ParseOpDeclaration();
+  // Parts of it, in this order: name, operands and attributes; `->` and the result; traits.
+  absl::Status ParseOpSignature(OpDef& def);
+  absl::Status ParseOpResult(OpDef& def, DeclaredShape& shape);
+  void ParseOpTraits(OpDef& def);
+  absl::Status DeclareAt(const Token& at, OpDef def, DeclaredShape shape);
   absl::StatusOr<OperandDef> ParseDeclaredOperand();
   absl::StatusOr<AttrDef> ParseDeclaredAttr();
   absl::StatusOr<TypeConstraint> ParseTypes();

@@ -109,6 +109,8 @@ absl::Status CheckRules(const Extension& extension, Context& context) {
 absl::Status RegisterExtension(const Extension& extension, Context& context) {
   TENON_RETURN_IF_ERROR(RegisterDialects(extension, context));
   for (const std::string& file : extension.op_files) TENON_RETURN_IF_ERROR(LoadOps(file, context));
+  for (const OpText& text : extension.op_texts)
+    TENON_RETURN_IF_ERROR(LoadOpsFromJson(text.json, text.name, context));
   TENON_RETURN_IF_ERROR(CheckKernels(extension, context));
   TENON_RETURN_IF_ERROR(CheckPasses(extension));
   return CheckRules(extension, context);

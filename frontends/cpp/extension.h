@@ -39,6 +39,12 @@ struct LoadedPlugin {
   Part passes{};    // of Extension::passes
 };
 
+// Declarations of operations as JSON (LoadOpsFromJson in files/load_ops.h).
+struct OpText {
+  std::string name{};  // that messages give the text
+  std::string json{};  // the declarations
+};
+
 // Passed to Load, kept by the Model, used by Optimize and Compile. Models and threads share it; do
 // not change it after the first Load. Its functions must be thread-safe and outlive it.
 struct Extension {
@@ -47,6 +53,8 @@ struct Extension {
   std::vector<Dialect> dialects{};
   // Files that declare operations (load_ops.h): JSON, or rules in text.
   std::vector<std::string> op_files{};
+  // Declarations of operations that are in memory.
+  std::vector<OpText> op_texts{};
   // Kernels for operations of these dialects, or of Tenon. Of the kernels that support a call, the
   // one with the highest `priority` runs. `op` and `name` must outlive the extension; use literals.
   // Kernels whose names begin with "ref." also fold constants and check rules.

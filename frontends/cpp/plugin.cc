@@ -195,6 +195,7 @@ absl::Status AddPlugin(const std::string& file, Extension& extension) {
   }
   plugin.dialects = Append(extension.dialects, std::move(added.dialects));
   plugin.op_files = Append(extension.op_files, std::move(added.op_files));
+  Append(extension.op_texts, std::move(added.op_texts));
   plugin.kernels = Append(extension.kernels, std::move(added.kernels));
   plugin.rules = Append(extension.rules, std::move(added.rules));
   plugin.passes = Append(extension.passes, std::move(added.passes));

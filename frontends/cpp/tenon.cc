@@ -171,6 +171,7 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
   const auto host = std::make_shared<const std::vector<drr::Rule>>(HostRulesOf(model));
   std::optional<ChangeRecorder> changes;
   RewriteObservers observers;
+  std::function<bool(std::string_view)> explained;
   if (!options.explain_rule.empty()) {
     AddExplainedPasses(model, names);
     TENON_ASSIGN_OR_RETURN(const ExplainQuery query,
@@ -183,6 +184,14 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
     observers.Add(&*changes);
     observers.Add(options.observer);
     context.observer = &observers;
+    explained = log.wanted;
+  }
+  if (options.rule_log != nullptr) {
+    log.disabled = context.disabled_rules;
+    log.wanted = [&explained, asked = options.rule_log->wanted](std::string_view rule) {
+      return (explained && explained(rule)) || (asked && asked(rule));
+    };
+    context.rule_log = &log;
   }
   TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each, options.threads));
   Precision precision = AvailablePrecision(model, options.precision);
@@ -199,6 +208,12 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
     }
   }
   if (report != nullptr) report->precision = precision;
+  if (options.rule_log != nullptr) {
+    const auto asked = std::move(options.rule_log->wanted);
+    *options.rule_log = log;
+    options.rule_log->wanted = asked;
+    log.wanted = explained;
+  }
   if (options.explain_rule.empty()) return absl::OkStatus();
   TENON_RETURN_IF_ERROR(ExplainUntried(model.module(), context, host));
   const std::string told =

@@ -36,6 +36,7 @@ namespace onnx {
 struct ModelInfo;
 }  // namespace onnx
 struct Extension;
+struct RuleLog;
 struct RewriteStep;
 class RewriteObserver;
 
@@ -181,7 +182,8 @@ struct OptimizeOptions {
   // Verifies the IR after each pass.
   bool verify_each = false;
   // Threads that share out the functions of the model, at most kMaxThreads; 0: one per core. The
-  // result is the same for any number. With allow_rewrite, observer or explain_rule, one does all.
+  // result is the same for any number. With allow_rewrite, observer, explain_rule or rule_log, one
+  // does all.
   int threads = 1;
   // Asked before each step of optimization (pass/rewrite_step.h): false leaves it out. May be
   // empty.
@@ -192,6 +194,9 @@ struct OptimizeOptions {
   std::string explain_rule{};
   // Receives the lines of that report: where the rule fired or nearly matched.
   std::function<void(std::string_view line)> report{};
+  // Receives what all rules did, and where those nearly matched that its `wanted` names
+  // (pass/rule_log.h); the caller owns it. Null records nothing. One thread then does all.
+  RuleLog* rule_log = nullptr;
 };
 // What Optimize did.
 struct OptimizeReport {

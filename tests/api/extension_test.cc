@@ -13,6 +13,7 @@
 #include "ir/dialect/dialects.h"
 #include "ir/dialect/shapes/shape_functions.h"
 #include "kernels/attr_map.h"
+#include "pass/rule_log.h"
 #include "patterns/prelude.h"
 
 namespace tenon {
@@ -144,6 +145,29 @@ TEST(Extension, RulesMakeOperationsThatKernelsRun) {
   EXPECT_THAT(Print(*model->module()), HasSubstr("own.affine"));
   EXPECT_EQ(RunOn(*model, {1, -2}), (std::vector<float>{3.5f, -5.5f}));
   EXPECT_EQ(RunOn(model->Clone(), {2}), (std::vector<float>{6.5f}));
+}
+
+TEST(Extension, ALogReceivesWhatRulesDid) {
+  for (const std::string explained : {"", "own-affine"}) {
+    absl::StatusOr<Model> model = LoadOwn(Own());
+    ASSERT_TRUE(model.ok()) << model.status();
+    RuleLog log;
+    log.wanted = [](std::string_view rule) { return rule == "gelu-erf"; };
+    std::string told;
+    const absl::Status status =
+        Optimize(*model, {.explain_rule = explained,
+                          .report = [&](std::string_view line) { told += line; },
+                          .rule_log = &log});
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(log.hits.size(), 1u);
+    EXPECT_EQ(log.hits[0].rule, "own-affine");
+    EXPECT_THAT(log.tried, testing::Contains("gelu-erf"));
+    // The caller's choice stands, and the report is about the other one alone.
+    EXPECT_TRUE(log.wanted("gelu-erf"));
+    EXPECT_FALSE(log.wanted("own-affine"));
+    EXPECT_EQ(told.empty(), explained.empty());
+    EXPECT_THAT(told, testing::Not(HasSubstr("gelu-erf")));
+  }
 }
 
 TEST(Extension, PassesRunWhereThePipelineNamesThem) {

@@ -166,5 +166,19 @@ TEST(LoadOps, AnExtensionNamesFiles) {
             absl::StatusCode::kNotFound);
 }
 
+TEST(LoadOps, AnExtensionHasTexts) {
+  auto extension = std::make_shared<Extension>();
+  extension->op_texts = {{"memory.json", Json()}};
+  Context context;
+  RegisterAllDialects(context);
+  ASSERT_TRUE(RegisterExtension(*extension, context).ok());
+  EXPECT_NE(context.FindOp("my.scale"), nullptr);
+  extension->op_texts = {{"memory.json", Json("\"enum\"", "\"enun\"")}};
+  Context other;
+  RegisterAllDialects(other);
+  EXPECT_THAT(std::string(RegisterExtension(*extension, other).message()),
+              HasSubstr("memory.json: my.yaml:4:4: my.scale: "));
+}
+
 }  // namespace
 }  // namespace tenon

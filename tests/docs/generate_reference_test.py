@@ -1,5 +1,6 @@
 """Tests of tools/docs/generate_reference.py on texts of its own: how it reads helps, lists and sources, and what it refuses."""
 
+import ast
 import os
 import re
 import sys
@@ -14,6 +15,7 @@ import op_page  # pylint: disable=wrong-import-position
 import reference_cpp  # pylint: disable=wrong-import-position
 import reference_environment  # pylint: disable=wrong-import-position
 import reference_programs  # pylint: disable=wrong-import-position
+import reference_python  # pylint: disable=wrong-import-position
 import reference_rules  # pylint: disable=wrong-import-position
 import reference_text as md  # pylint: disable=wrong-import-position
 
@@ -213,6 +215,69 @@ class CppApi(unittest.TestCase):
   def test_filter_asks_no_comment_of_iterator_types(self):
     hidden = doxygen_filter.filtered('class I {\n public:\n  using reference = int&;\n  using other = int&;\n};\n').split('\n')
     self.assertEqual(hidden[2:4], ['/** \\cond */  using reference = int&;/** \\endcond */', '  using other = int&;'])
+
+
+class PythonApi(unittest.TestCase):
+
+  CLASS = '''class Thing(Base):
+    """A thing: `x` and y_z.
+
+        code()
+
+    Attributes:
+      x: The first
+        of two.
+    """
+
+    size: int
+    """In bytes."""
+
+    def __init__(self, x, *rest, y: int = 3, **more) -> None: ...
+    @property
+    def name(self) -> "_core.Name":
+        """The name."""
+    @name.setter
+    def name(self, to): ...
+    async def run(self, inputs, *, seed=0) -> Any:
+        """Runs it.
+
+        Raises:
+          Cancelled: It was ended.
+        """
+    def _hidden(self): ...
+'''
+
+  @staticmethod
+  def lines(text, is_stub=False):
+    return '\n'.join(reference_python.entry('m.Thing', [ast.parse(text).body[0]], is_stub))
+
+  def test_class(self):
+    text = self.lines(self.CLASS)
+    self.assertIn('```text\nm.Thing(x, *rest, y=3, **more)\n```', text)
+    self.assertIn('A thing: `x` and y\\_z.', text)
+    self.assertIn('```text\ncode()\n```', text)
+    self.assertIn('| `x` | The first of two. |', text)
+    self.assertIn('| `size` | `int` | In bytes. |', text)
+    self.assertIn('| `name` | `Name` | The name. |', text)
+    self.assertIn('| `run(inputs, *, seed=0) -> Any` | Runs it. |', text)
+    self.assertIn('#### m.Thing.run\n\n| exception | when |\n|---|---|\n| `Cancelled` | It was ended. |', text)
+    self.assertNotIn('_hidden', text)
+
+  def test_function(self):
+    text = self.lines('def load(a, b="x"):\n  """Loads a."""\n')
+    self.assertIn('```text\nm.Thing(a, b=\'x\')\n```\n\n`Thing` loads a.', text)
+
+  def test_descriptions_are_required(self):
+    for source in ('def f(): ...', 'class A: ...', 'class A:\n  """A."""\n  def f(self): ...'):
+      with self.subTest(source), self.assertRaisesRegex(md.PageError, 'has no description'):
+        self.lines(source)
+    self.assertNotIn('only(', self.lines('class A:\n  """A."""\n  def only(self): ...', is_stub=True))
+
+  def test_all_public_names_are_there(self):
+    text = reference_python.pages()[reference_python.PAGE]
+    for name in ('tenon.load', 'tenon.Model', 'tenon.Tensor', 'tenon.rule', 'tenon.Attr', 'tenon.ir.Module', 'tenon.ir.parse',
+                 'tenon.testing.validate', 'tenon.InvalidModel'):
+      self.assertIn(f'\n### {name}\n', text)
 
 
 class Ops(unittest.TestCase):

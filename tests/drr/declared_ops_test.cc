@@ -45,6 +45,26 @@ rule add-bias {
   EXPECT_TRUE(op->Has(Trait::kPure));
 }
 
+TEST_F(DeclaredOpsTest, OneDeclarationAlone) {
+  const auto declare = [&](std::string_view text, drr::DeclaredResult result =
+                                                      drr::DeclaredResult::kInText) -> std::string {
+    const absl::StatusOr<const OpInfo*> op = drr::ParseOp(text, "f", context_, result);
+    return op.ok() ? std::string((*op)->name()) : std::string(op.status().message());
+  };
+  EXPECT_EQ(declare("my.one(x: float) -> same_as(x) idempotent \"a text\""), "my.one");
+  EXPECT_EQ(declare("my.two(x, y) commutative", drr::DeclaredResult::kFunction), "my.two");
+  EXPECT_THAT(declare("my.three(x: flot) -> elementwise"),
+              HasSubstr("f:1:13: 'flot' is no element"));
+  EXPECT_THAT(declare("my.three(x)"), HasSubstr("f:1:12: expected '->' before the end"));
+  EXPECT_THAT(declare("my.three(x) -> elementwise rule"),
+              HasSubstr("f:1:28: expected commutative"));
+  EXPECT_THAT(declare("my.three(x) -> elementwise op my.four(x) -> elementwise"),
+              HasSubstr("or the end of the declaration, got 'op'"));
+  EXPECT_THAT(declare("my.three(x) -> elementwise", drr::DeclaredResult::kFunction),
+              HasSubstr("f:1:13: '->' stands beside a shape function"));
+  EXPECT_EQ(context_.FindOp("my.three"), nullptr);
+}
+
 // The program is not to blame for element types that no program has.
 TEST_F(DeclaredOpsTest, ElementTypesThatTheyNeverHaveAreRefused) {
   const std::string op = "op my.half(x: f16 | f32, y: int) -> same_as(x)\n";

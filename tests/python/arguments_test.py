@@ -29,7 +29,7 @@ class ArgumentsTest(unittest.TestCase):
 
     def test_optimize(self):
         model = tenon.load(TEXT)
-        for name, values in {"level": ["2", 2.0, None, 1 << 70], "pipeline": [3, None], "precision": [3], "fast_math": [1, "no"],
+        for name, values in {"level": ["2", 2.0, 1 << 70], "view": [1, "yes", None], "pipeline": [3, None], "precision": [3], "fast_math": [1, "no"],
                              "verify_each": [None], "threads": ["1", 1 << 40, float("nan")], "explain": [3],
                              "disabled_rules": [3, [3], b"attention", None], "rules": [3, None, len, [3]]}.items():
             for value in values:

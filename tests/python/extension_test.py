@@ -1,6 +1,8 @@
 """Operations, shape functions, kernels and decompositions in Python."""
 
+import importlib.util
 import os
+import pathlib
 import tempfile
 import threading
 import unittest
@@ -245,7 +247,35 @@ class ExtensionTest(unittest.TestCase):
             extension.op("my.a(x) -> elementwise")
         with self.assertRaises(tenon.InvalidArgument) as caught:
             extension.op("my.b(x) -> nothing")
-        self.assertRegex(caught.exception.location, r"^<my.b>:1:\d+$")
+        self.assertEqual(caught.exception.location, "<my.b>:1:12")
+
+    def test_places_of_mistakes(self):
+        """The line and column are those in the text that was given."""
+        shape = lambda x: x
+        for text, place, message in (
+                ("my.a(x: flot) -> elementwise", "<my.a>:1:9", "flot"),
+                ("my.a(x: float,\n     y: flot) -> elementwise", "<my.a>:2:9", "flot"),
+                ("my.a(x: float)", "<my.a>:1:15", "before the end"),
+                ("my.a(x) -> elementwise\nop my.b(x) -> elementwise", "<my.a>:2:1", "got 'op'"),
+                ("my.a(x) -> elementwise comutative", "<my.a>:1:24", "did you mean 'commutative'"),
+                ("my.a(x) -> elementwise rule r { match neg(x) replace x }", "<my.a>:1:24", "got 'rule'"),
+                ("a(x) -> elementwise", "<a>:1:1", "has no dialect"),
+                ("", "<>:1:1", "the name of an operation")):
+            with self.subTest(text), self.assertRaises(tenon.InvalidArgument) as caught:
+                tenon.Extension().op(text)
+            self.assertEqual(caught.exception.location, place)
+            self.assertIn(message, str(caught.exception))
+        for text, place, message in (("my.a(x: flot)", "<my.a>:1:9", "flot"), ("my.a()", "<my.a>:1:1", "first operand"),
+                                     ("my.a(x) -> elementwise", "<my.a>:1:9", "shape function"),
+                                     ("my.a(x) junk", "<my.a>:1:9", "got 'junk'")):
+            with self.subTest(text), self.assertRaises(tenon.InvalidArgument) as caught:
+                tenon.Extension().op(text, shape=shape)
+            self.assertEqual(caught.exception.location, place)
+            self.assertIn(message, str(caught.exception))
+        extension = tenon.Extension()
+        self.assertEqual(extension.op('my.both(x, y) commutative "a sum"', shape=lambda x, y: x).name, "my.both")
+        with self.assertRaises(tenon.AlreadyExists):
+            extension.op("my.both(x) -> elementwise")
 
     def test_kernels_of_tenon(self):
         extension = tenon.Extension()
@@ -404,6 +434,66 @@ class ExtensionTest(unittest.TestCase):
                 file.write("op x")
             with self.assertRaises(tenon.InvalidArgument):
                 tenon.Extension().load_ops(path)
+
+    def test_declared(self):
+        extension = tenon.Extension()
+        extension.op(GATED)
+        self.assertEqual(extension.declared("my.gated").name, "my.gated")
+        for name in ("my.none", "", "gated"):
+            with self.assertRaises(tenon.NotFound):
+                extension.declared(name)
+        with self.assertRaises(TypeError):
+            extension.declared(None)
+
+    @unittest.skipIf(importlib.util.find_spec("yaml") is None, "needs PyYAML")
+    def test_yaml(self):
+        text = """dialect: acme
+summary: "Operations of Acme."
+types:
+- {type: ledger, summary: A list of postings., parameters: {currency: Str}}
+ops:
+- {op: swish, summary: Computes x * sigmoid(beta * x)., operands: [x: Tensor<Float>], attrs: {beta: F32 = 1.0}, results: [out: Tensor], traits: [Pure, Elementwise]}
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "acme.yaml"
+            path.write_text(text)
+            extension = tenon.Extension()
+            extension.load_ops(path)
+            path.unlink()  # it is read once
+            swish = extension.declared("acme.swish")
+            with_any = np.errstate(all="ignore")  # the check of rules tries infinities
+            swish.kernel(with_any(lambda x, *, beta: (x * sigmoid(beta * x)).astype(x.dtype)))
+            module = ir.Module(extension)
+            ir.function(module, x=X)(lambda x: swish(x, beta=2.0))
+            x = np.linspace(-2, 2, 4, dtype=np.float32).reshape(1, 4)
+            np.testing.assert_allclose(program(module)(x)[0], x * sigmoid(2 * x), rtol=1e-6)
+            again = tenon.load(str(module).encode(), extension=extension)
+            self.assertEqual(again.text(), tenon.Model.from_module(module).text())
+            self.assertEqual(str(module.type('!acme.ledger<"EUR">')), '!acme.ledger<"EUR">')
+            # A rule makes it.
+            rules = tenon.Rules.from_text("rule make-swish {\n  match mul(x, sigmoid(mul(x, splat(b))))\n"
+                                          "  replace acme.swish(x) {beta = b}\n}", extension=extension)
+            self.assertEqual(rules.check(matches=3)[0].verdict, "right")
+            with self.assertRaises(tenon.NotFound):
+                extension.load_ops(path)
+            with self.assertRaises(tenon.NotFound):
+                extension.load_ops(pathlib.Path(folder) / ".." / pathlib.Path(folder).name / "." / "x.yml")
+            for wrong, message in ((text.replace("Float>", "Flot>"), r"^acme\.yaml:6: "), ("[", r"^acme\.yaml"),
+                                   ("dialect: other\n", r"^acme\.yaml"),
+                                   (text.replace("Elementwise]}", "Elementwise], regions: [r]}"), "regions")):
+                path.write_text(wrong)
+                previous = os.getcwd()
+                os.chdir(folder)
+                try:
+                    with self.subTest(wrong), self.assertRaisesRegex(tenon.InvalidArgument, message):
+                        tenon.Extension().load_ops("acme.yaml")
+                finally:
+                    os.chdir(previous)
+            # Tenon's own dialects take no operations.
+            own = pathlib.Path(folder) / "ten.yaml"
+            own.write_text(text.replace("dialect: acme", "dialect: ten"))
+            with self.assertRaises(tenon.AlreadyExists):
+                tenon.Extension().load_ops(own)
 
     def test_a_model_has_what_the_extension_had(self):
         extension = tenon.Extension()

@@ -10,13 +10,19 @@ import sys
 import tempfile
 
 CODE = """
-import pathlib, sys, tenon
+import importlib.util, pathlib, sys, tenon
 package = pathlib.Path(tenon.__file__).parent
 assert package == pathlib.Path(sys.argv[1]) / "tenon", package
 libraries = {line.split()[-1] for line in open("/proc/self/maps") if "libtenon" in line}
 assert libraries and all(path.startswith(sys.argv[1]) for path in libraries), libraries
 assert tenon.ops.nn.softmax and tenon.ops.ten.Add
 assert (package / "testing" / "pytest_plugin.py").exists()
+if importlib.util.find_spec("yaml"):
+    pathlib.Path("acme.yaml").write_text("dialect: acme\\nops:\\n- {op: twice, summary: Doubles x., operands: [x: Tensor<Float>], "
+                                         "results: [out: Tensor], traits: [Pure, Elementwise]}\\n")
+    extension = tenon.Extension()
+    extension.load_ops("acme.yaml")
+    assert extension.declared("acme.twice").name == "acme.twice"
 assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
 """
 

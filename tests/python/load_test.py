@@ -10,6 +10,8 @@ import threading
 import unittest
 import warnings
 
+import numpy as np
+
 import small_models
 import tenon
 
@@ -84,6 +86,38 @@ class LoadTest(unittest.TestCase):
                 self.assertEqual(output.tolist(), [[1, 2, 1]])
             with self.assertRaises(tenon.InvalidArgument):
                 model.export_onnx(os.path.join(folder, "n.onnx"), ops="all")
+            model.save(os.path.join(folder, "bytes.mlir").encode())
+            self.assertTrue(os.path.isfile(os.path.join(folder, "bytes.mlir")))
+            for wrong in (folder, os.path.join(folder, "none", "m.mlir")):
+                with self.assertRaises(tenon.InvalidArgument):
+                    model.save(wrong)
+            with self.assertRaises(TypeError):
+                model.save(None)
+
+    def test_saving_over_a_file_that_models_use(self):
+        """Constants of a binary module stay in its file: a model keeps the file that it was loaded from."""
+        def linear(value):
+            module = tenon.ir.Module()
+
+            @tenon.ir.function(module, x=tenon.ir.tensor("f32", ("B", 256)))
+            def main(x):
+                return tenon.ops.matmul(x, tenon.ops.constant(value=np.full((256, 256), value, np.float32)))
+
+            return tenon.Model.from_module(module)
+
+        x = np.ones((1, 256), np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.tnb")
+            linear(1).save(path)
+            first = tenon.load(path)
+            first.save(path)  # itself
+            second = tenon.load(path)
+            linear(2).save(path)
+            tenon.load(small_models.LINEAR.encode()).save(path)  # a short file
+            for model in (first, second):
+                self.assertEqual(model.compile(threads=1)(x)[0][0, 0], 256)
+            self.assertEqual(tenon.load(path).compile(threads=1)([[1, 2]])[0].tolist(), [[1, 2, 1]])
+            self.assertEqual(os.listdir(folder), ["m.tnb"])
 
     def test_inspect(self):
         inspection = tenon.load(BERT).inspect()
@@ -116,6 +150,12 @@ class OptimizeTest(unittest.TestCase):
                         {"rules": tenon.Rules.from_text("rule {")}):
             with self.subTest(options), self.assertRaises(tenon.InvalidArgument):
                 model.optimize(**options)
+        # One of them would have no effect.
+        for level in (0, 2):
+            with self.assertRaisesRegex(tenon.InvalidArgument, f"level is {level} beside the pipeline 'cse'"):
+                model.optimize(level, pipeline="cse")
+        with self.assertRaises(TypeError):
+            model.optimize(2, pipeline=None)
         with self.assertRaises(tenon.NotFound):
             model.optimize(rules="/nowhere/r.drr")
         with self.assertRaises(TypeError):

@@ -4,9 +4,11 @@ import os
 import tempfile
 import unittest
 
+import numpy as np
+
 import small_models
 import tenon
-from tenon import ir, ops
+from tenon import ir, ops, terms
 
 RIGHT = """
 rule my-ceil-of-neg {
@@ -23,6 +25,14 @@ def neg_of_neg_twice(x):
     """-(-x) twice is x."""
     y = -(-x)
     return y + y, x + x
+
+
+def odd(x):
+    return ops.neg(ops.neg(x)), x
+
+
+def unbound(x, a: tenon.Attr):
+    return ops.neg(ops.neg(x)), ops.softmax(x, axis=a)
 
 
 class RulesTest(unittest.TestCase):
@@ -72,6 +82,60 @@ class RulesTest(unittest.TestCase):
         self.assertIn("splat(2.0)", scaled.text)
         self.assertIn("{axis = 1}", scaled.text)
         self.assertEqual(scaled.names, ["scaled"])
+
+    def test_attributes_and_conditions(self):
+        def axis_before(perm, axis):
+            return terms.if_(axis < 0, perm[axis + terms.len(perm)], perm[axis])
+
+        @tenon.rule(where=lambda axis, x: [(axis == terms.rank(x) - 1) | ~(axis < 0), terms.float(x)],
+                    lowers="before(transpose, softmax)")
+        def my_softmax_of_transpose(x, p: tenon.Attr, axis: "tenon.Attr"):
+            return (ops.softmax(ops.transpose(x, perm=p), axis=axis),
+                    ops.transpose(ops.softmax(x, axis=axis_before(p, axis)), perm=p))
+
+        self.assertEqual(my_softmax_of_transpose.text, """rule my-softmax-of-transpose {
+  match   softmax(transpose(x) {perm = p}) {axis = axis}
+  where   ((axis == (rank(x) - 1)) || (!(axis < 0))) && (float(x))
+  replace transpose(softmax(x) {axis = if(axis < 0, p[axis + len(p)], p[axis])}) {perm = p}
+  lowers  before(transpose, softmax)
+}
+""")
+        check, = my_softmax_of_transpose.check(matches=3)
+        self.assertEqual(check.verdict, "right", check.failures)
+        # Lists, numbers of constants, and the text read back.
+        @tenon.rule(where=lambda p, s: (terms.len(p) == 2) & (p[0] == 1) & (-s < 0) & (2 / s != 1.5), lowers="before(transpose, mul)")
+        def my_scale_of_transpose(x, p: tenon.Attr, s: tenon.Attr):
+            return ops.transpose(x, perm=p) * s, ops.transpose(x * (3 * s / 3), perm=[p[0], p[1] % 2])
+
+        self.assertIn("where   (((len(p) == 2) && (p[0] == 1)) && ((-s) < 0)) && ((2 / s) != 1.5)", my_scale_of_transpose.text)
+        self.assertIn("replace transpose(mul(x, splat((3 * s) / 3))) {perm = {p[0], p[1] % 2}}", my_scale_of_transpose.text)
+        self.assertEqual(tenon.Rules.from_text(my_scale_of_transpose.text).names, ["my-scale-of-transpose"])
+        module = ir.Module()
+        ir.function(module, x=ir.tensor("f32", (2, 3)))(
+            lambda x: ops.mul(ops.transpose(x, perm=[1, 0]), ops.constant(value=np.float32(4))))
+        model = tenon.Model.from_module(module)
+        self.assertEqual(model.optimize(pipeline="fuse", rules=my_scale_of_transpose).rules, {"my-scale-of-transpose": 1})
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        np.testing.assert_array_equal(model.compile(threads=1)(x)[0], x.T * 4)
+        # Words that the language does not have are mistakes with a place.
+        with self.assertRaisesRegex(tenon.InvalidArgument, "rules_test.py:odd:3:"):
+            tenon.rule(where=lambda x: terms.nosuch(x) == 2)(odd).names
+
+    def test_wrong_terms(self):
+        def plain(x, a: tenon.Attr):
+            return ops.neg(ops.softmax(x, axis=a)), ops.softmax(x, axis=a)
+
+        for where in (3, lambda y: y, lambda x: 3, lambda x: x, lambda x: [True], lambda a: a if a else a, lambda a: list(a),
+                      lambda x: terms.rank(-x) == 1, lambda a: a == object(), terms.rank("x"), lambda a: (a == 1) and (a == 2)):
+            with self.subTest(where), self.assertRaises(TypeError):
+                tenon.rule(where=where)(plain)
+        with self.assertRaises(TypeError):
+            hash(terms.rank("x"))
+        with self.assertRaises(ValueError):
+            terms.rank("x") + float("nan")
+        self.assertEqual(repr(-(terms.rank("x") + 1)), '<tenon.Term -(rank("x") + 1)>')
+        with self.assertRaises(tenon.InvalidArgument):  # nothing binds it
+            tenon.rule(unbound).names
 
     def test_fires(self):
         @tenon.rule

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -21,6 +22,30 @@ except ImportError:
 NUMPY_TYPES = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8,
                "ui16": np.uint16, "ui32": np.uint32, "ui64": np.uint64, "f16": np.float16, "f32": np.float32,
                "f64": np.float64}
+
+
+class OnlyDlpack:
+    """An array that has DLPack and no buffer. `old`: from before DLPack 1.0."""
+
+    def __init__(self, array, old=False):
+        self.array = array
+        self.old = old
+        self.asked = []
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **more):
+        if self.old and more:
+            raise TypeError("an unexpected argument")
+        self.asked.append(more)
+        return tenon.Tensor(self.array).__dlpack__(**more)
+
+
+def read_only(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
 
 
 class RunTest(unittest.TestCase):
@@ -170,6 +195,79 @@ class RunTest(unittest.TestCase):
             tenon.Tensor([1], dtype="float12")
         with self.assertRaises(TypeError):
             len(tenon.Tensor(1, dtype="float32"))
+
+    def test_dlpack_inputs(self):
+        for name in ("i1", "i8", "ui64", "f16", "f32", "f64"):
+            program = small_models.program(small_models.SAME.format(name))
+            x = np.arange(6).reshape(2, 3).astype(NUMPY_TYPES[name])
+            for array in (x, x[:0], read_only(x)):
+                for old in (False, True) if array.flags.writeable else (False,):
+                    with self.subTest(name, shape=array.shape, old=old):
+                        y, = program(OnlyDlpack(array, old))
+                        self.assertEqual(y.dtype, x.dtype)
+                        np.testing.assert_array_equal(y, array)
+        with self.assertRaises(TypeError):  # a form without the mark of read-only memory
+            self.linear(OnlyDlpack(read_only(np.ones((2, 2), np.float32)), old=True))
+
+    def test_dlpack_shares_memory(self):
+        x, y = np.ones((2, 2), np.float32), np.zeros((2, 3), np.float32)
+        for old in (False, True):
+            binding, session = self.linear.binding(), self.linear.session()
+            binding.bind_input("x", OnlyDlpack(x, old))
+            binding.bind_output("y", OnlyDlpack(y, old))
+            x[:] = 3 + old
+            session.run(binding)
+            self.assertEqual(y[0].tolist(), [3 + old, 3 + old, 0])
+        with self.assertRaisesRegex(tenon.InvalidArgument, "read-only"):
+            binding.bind_output("y", OnlyDlpack(read_only(y)))
+
+    def test_dlpack_of_tensors(self):
+        x = np.arange(6, dtype=np.float32).reshape(2, 3)
+        tensor = tenon.Tensor(x)
+        self.assertIn('"dltensor"', repr(tensor.__dlpack__()))
+        self.assertIn('"dltensor"', repr(tensor.__dlpack__(max_version=(0, 8))))
+        self.assertIn('"dltensor_versioned"', repr(tensor.__dlpack__(max_version=(1, 1), stream=None, dl_device=(1, 0))))
+        self.assertEqual(tensor.__dlpack_device__(), (1, 0))
+        again = tenon.Tensor(OnlyDlpack(x))
+        np.asarray(again)[0, 0] = 42
+        self.assertEqual(x[0, 0], 42)
+        for wrong, error in (({"dl_device": (2, 0)}, BufferError), ({"max_version": 1}, TypeError), ({"what": 1}, TypeError),
+                             ({"copy": "no way"}, TypeError)):
+            with self.subTest(wrong), self.assertRaises(error):
+                tensor.__dlpack__(**wrong)
+
+        class Copied(OnlyDlpack):
+            def __dlpack__(self, **more):
+                return super().__dlpack__(copy=True, **more)
+
+        np.asarray(tenon.Tensor(Copied(x)))[0, 0] = 7
+        self.assertEqual(x[0, 0], 42)
+
+    def test_read_only_memory(self):
+        """Memory that may not be written stays so: a write to mapped pages would end the process."""
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(np.arange(6, dtype=np.float32).tobytes())
+            file.flush()
+            mapped = np.memmap(file.name, np.float32, "r", shape=(2, 3))
+            content = bytes(24)
+            for array in (mapped, read_only(np.ones((2, 3), np.float32)), np.frombuffer(content, np.float32).reshape(2, 3)):
+                tensor = tenon.Tensor(array)
+                self.assertTrue(tensor.read_only)
+                self.assertFalse(np.asarray(tensor).flags.writeable)
+                self.assertTrue(memoryview(tensor).readonly)
+                with self.assertRaises(ValueError):
+                    np.asarray(tensor)[0, 0] = 1
+                with self.assertRaises(BufferError):
+                    tensor.__dlpack__()
+                self.assertTrue(tenon.Tensor(tensor).read_only)
+                self.assertTrue(tenon.Tensor(OnlyDlpack(array)).read_only)
+                for output in (array, tensor, OnlyDlpack(array)):
+                    with self.assertRaisesRegex(tenon.InvalidArgument, "read-only"):
+                        self.linear.binding().bind_output("y", output)
+                program = small_models.program(small_models.SAME.format("f32"))
+                np.testing.assert_array_equal(program(tensor)[0], array)
+            self.assertFalse(tenon.Tensor(np.ones(2, np.float32)).read_only)
+            self.assertFalse(tenon.Tensor(read_only(np.ones((4, 4), np.float32))[::2]).read_only)  # a copy
 
     def test_memory_is_released(self):
         array = np.ones((4, 2), np.float32)

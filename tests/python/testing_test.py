@@ -3,7 +3,10 @@
   testing_test.py PLUGIN   PLUGIN is planted_plugin.cc
 """
 
+import contextlib
+import html
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -432,6 +435,18 @@ class CommandTest(Folder):
         self.assertTrue(shown.endswith("\r\033[K"), shown)
         self.assertEqual(result.stdout, "passed  linear (import)\n1 model: 1 passed\n")
 
+    def test_progress_in_python(self):
+        self.add("linear.mlir", small_models.LINEAR)
+        for progress in (False, True):
+            shown, seen = io.StringIO(), []
+            with contextlib.redirect_stderr(shown):
+                self.validate(level="import", progress=progress, on_model=lambda result: seen.append(result.model))
+            self.assertEqual(seen, ["linear"])
+            self.assertEqual("[####################] 1/1 linear" in shown.getvalue(), progress)
+            self.assertEqual(shown.getvalue().endswith("\r\033[K"), progress)
+        with self.assertRaises(TypeError):
+            self.validate(level="import", progress=1)
+
     def test_files_of_the_working_directory_are_no_modules(self):
         self.add("linear.mlir", small_models.LINEAR)
         self.add("resource.py", "raise SystemExit('this file was imported')")
@@ -464,6 +479,33 @@ class CommandTest(Folder):
         page = Page()
         page.feed(text)
         self.assertEqual(page.open_tags, [])
+
+    def test_reports_in_python(self):
+        self.add("linear.mlir", small_models.LINEAR)
+        report = self.validate(level="import")
+        self.check_html(report.html())
+        for name in ("r.html", "r.json"):
+            report.save(self.folder / name)
+        self.assertEqual((self.folder / "r.html").read_text(), report.html())
+        self.assertEqual(json.loads((self.folder / "r.json").read_text()), json.loads(json.dumps(report.to_dict())))
+        frame = report._repr_html_()
+        self.assertTrue(frame.startswith('<iframe title="Report" sandbox style='))
+        self.assertEqual(html.unescape(frame.partition('srcdoc="')[2].rpartition('"')[0]), report.html())
+        for wrong in ("r.txt", self.folder, self.folder / "none" / "r.html"):
+            with self.assertRaises(tenon.InvalidArgument):
+                report.save(wrong)
+
+    @unittest.skipIf(importlib.util.find_spec("yaml") is None, "needs PyYAML")
+    def test_operations_in_yaml(self):
+        self.add("acme.yaml", "dialect: acme\nops:\n- {op: twice, summary: Doubles x., operands: [x: Tensor<Float>], "
+                              "results: [out: Tensor], traits: [Pure, Elementwise]}\n")
+        self.add("mine.mlir", small_models.LINEAR)
+        self.add("twice.drr", "rule twice-of-add {\n  match   add(x, x)\n  replace acme.twice(x)\n  lowers  ops(add)\n}\n")
+        self.add("tenon-models.json", json.dumps({"ops": ["acme.yaml"], "rules": ["twice.drr"]}))
+        report = self.validate(checks=["import", "optimize"])
+        self.assertTrue(report.ok, report.to_dict())
+        self.add("acme.yaml", "dialect: acme\n")
+        self.assertIn("acme.yaml", self.only(self.validate(checks=["import"]), "import").reason)
 
     def test_names_in_html_are_text(self):
         self.add("<b>&.mlir", small_models.LINEAR)

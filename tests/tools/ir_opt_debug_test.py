@@ -328,8 +328,8 @@ class ExternalData(InFolder):
     for out, weights, message in [
         (model, '/tmp/outside.weights', 'external data lies in the folder of its model'),
         (self.path('deep/o.onnx'), self.path('w'), 'external data lies in the folder of its model'),
-        (self.path('o.onnx'), data, 'the model was read from this file'),
-        (self.path('o.onnx'), model, 'the model was read from this file'),
+        (self.path('o.onnx'), data, 'which the model needs (expected another name)'),
+        (self.path('o.onnx'), model, 'which is the input (expected another name)'),
         (self.path('o.onnx'), self.path('o.onnx'), 'both write'),
         (self.path('o.onnx'), self.path('nowhere/w'), 'cannot be created'),
         (self.path('o.onnx'), '/dev/full', 'expected a regular file'),

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import resource
 import shutil
@@ -163,6 +164,65 @@ class OutputTest(unittest.TestCase):
     self.assertIn(b'both write', result.stderr)
     # Nothing is lost on devices.
     self.assertEqual(run('ir-opt', text, '-O2', '-o', '/dev/null', '--fusion-report=/dev/null').returncode, 0)
+
+  def test_outputs_that_are_inputs(self):
+    """No output replaces what the program reads; -o may replace the model, as it is read as a whole before."""
+    # An option with the file that it reads. The files are wrong: each is refused before it is opened.
+    inputs = {'--rules': 'file', '--load-ops': 'file', '--load-plugin': 'file', '--params': 'file', '--view-profile': 'file',
+              '--replace-params': 'file', '--adapter': 'file', '--input': 'x=file', '--inputs': 'folder', '--check': 'folder'}
+    outputs = {'-o': 'file', '--save-params': 'file', '--json': 'file.json', '--fusion-report': 'file', '--trace': 'file.json',
+               '--view': 'file.html', '--pass-pipeline-crash-reproducer': 'file', '--external-data-out': 'file', '--profile': 'file.json',
+               '--save-program': 'file', '--save-outputs': 'folder', '--print-ir-tree-dir': 'folder'}
+    for name in ('file', 'file.json', 'file.html'):
+      with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
+        file.write(CHAIN.format('  %v1 = ten.abs(%v0) : (tensor<2xf32>) -> tensor<2xf32>', 1))
+    os.mkdir(os.path.join(self.folder, 'folder'))
+    os.symlink('.', os.path.join(self.folder, 'here'))
+    model = os.path.join(self.folder, 'm.mlir')
+    shutil.copy(os.path.join(self.folder, 'file'), model)
+    checked = set()
+    for name in command_line.PROGRAMS:
+      given = {row[0]: row[1] for row in command_line.options(program(name))}
+      # Each option whose value is a file or a folder has a part in this test.
+      known = {*inputs, *outputs, '--check-rules', '--rule-automaton', '--weight-cache', '--external-data', '--onnx-test', '--python'}
+      self.assertEqual({option for option, value in given.items() if re.search(r'\b(FILE|DIR)\b', value)} - known, set())
+      for output in given.keys() & outputs.keys():
+        target = 'folder' if given[output] == 'DIR' else outputs[output]
+        lines = [(['here/' + target], True)]
+        for option in given.keys() & inputs.keys():
+          if ('folder' in inputs[option]) == (target == 'folder'):
+            lines.append(([model, option, inputs[option].replace('file', target)], False))
+        for line, is_model in lines if target != 'folder' else lines[1:]:
+          before = {file: pathlib.Path(self.folder, file).read_bytes() for file in ('file', 'file.json', 'file.html')}
+          result = subprocess.run([os.path.abspath(program(name)), *line, f'{output}={target}'], capture_output=True, check=False,
+                                  timeout=300, cwd=self.folder)
+          message = result.stderr.decode()
+          with self.subTest(name=name, line=line, output=output):
+            if is_model and output == '-o':
+              self.assertNotIn('would replace', message)
+              continue
+            self.assertEqual(result.returncode, 2, message)
+            reader = 'is the input' if is_model else f'{line[1]} reads'
+            self.assertEqual(message, f'{name}: {output} would replace {target}, which {reader} (expected another name)\n')
+            self.assertEqual(before, {file: pathlib.Path(self.folder, file).read_bytes() for file in before})
+          checked.add((name, output, line[1] if not is_model else ''))
+    self.assertGreater(len(checked), 60)
+    result = run('ir-opt', model, '--cse', '-o', model)
+    self.assertEqual(result.returncode, 0, result.stderr)
+
+  def test_outputs_that_are_files_of_the_model(self):
+    """External data, which no option names."""
+    for name, data, *line in (('ir-opt', 'w.json', '-O2', '--trace='), ('ir-opt', 'w', '-O2', '--fusion-report='), ('ir-opt', 'w', '-O1', '-o='),
+                              ('ir-run', 'w.json', *RUN, '--json='), ('ir-bench', 'w.json', *BENCH, '--json=')):
+      model, data = os.path.join(self.folder, 'm.onnx'), os.path.join(self.folder, data)
+      self.assertEqual(run('ir-opt', MODEL, '--simplify', '-o', model, f'--external-data-out={data}').returncode, 0)
+      content = pathlib.Path(data).read_bytes()
+      self.assertTrue(content)
+      with self.subTest(name=name, line=line):
+        result = run(name, model, *line[:-1], line[-1] + data)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(b'which the model needs (expected another name)', result.stderr)
+        self.assertEqual(pathlib.Path(data).read_bytes(), content)
 
   def test_a_pipe_that_nobody_reads(self):
     for name, line in LINES.items():

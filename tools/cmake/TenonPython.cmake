@@ -55,8 +55,15 @@ if(TENON_PYTHON)
   set(_written ${TENON_GENERATED_LIST})
   list(FILTER _written INCLUDE REGEX "^python/")
   list(TRANSFORM _written PREPEND "${TENON_GENERATED_DIR}/")
-  foreach(_file ${_files} ${_written})
-    string(REGEX REPLACE "^.*/python/tenon/" "" _name "${_file}")
+  # The generator that reads operations in YAML (tenon/declarations.py), with the header in which it looks up traits.
+  file(GLOB _generator CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/codegen/*.py")
+  set(_traits ir/core/context/op_info.h)
+  foreach(_file ${_files} ${_written} ${_generator} "${PROJECT_SOURCE_DIR}/${_traits}")
+    if(_file STREQUAL "${PROJECT_SOURCE_DIR}/${_traits}")
+      set(_name "codegen/headers/${_traits}")
+    else()
+      string(REGEX REPLACE "^.*/(python/tenon|tools)/" "" _name "${_file}")
+    endif()
     foreach(_folder python python-sanitized)
       get_filename_component(_parent "${PROJECT_BINARY_DIR}/${_folder}/tenon/${_name}" DIRECTORY)
       file(MAKE_DIRECTORY "${_parent}")
@@ -94,6 +101,9 @@ if(TENON_PYTHON)
   endif()
   install(DIRECTORY "${TENON_GENERATED_DIR}/python/tenon/" DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL
           FILES_MATCHING PATTERN "*.py")
+  install(FILES ${_generator} DESTINATION tenon/codegen COMPONENT python EXCLUDE_FROM_ALL)
+  install(FILES "${PROJECT_SOURCE_DIR}/${_traits}" DESTINATION tenon/codegen/headers/ir/core/context COMPONENT python
+          EXCLUDE_FROM_ALL)
   if(NOT SKBUILD)  # which takes them from pyproject.toml
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/frontends/python/tenon/" DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL
             FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)

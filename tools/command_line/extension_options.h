@@ -26,7 +26,7 @@ struct ExtensionOptions {
 // The row of --load-ops.
 template <typename Options>
 constexpr Option<Options> LoadOpsRow() {
-  return {{"load-ops", "", Takes::kValue, "FILE",
+  return {{"load-ops", "", Takes::kInput, "FILE",
            "declare the operations of FILE: JSON or rules (.drr); repeatable", Times::kAny, true},
           [](Options& o, const Given& g) {
             o.added.op_files.emplace_back(g.value);
@@ -36,7 +36,7 @@ constexpr Option<Options> LoadOpsRow() {
 // The row of --load-plugin.
 template <typename Options>
 constexpr Option<Options> LoadPluginRow() {
-  return {{"load-plugin", "", Takes::kValue, "FILE.so",
+  return {{"load-plugin", "", Takes::kInput, "FILE.so",
            "run the code of a plugin: its operations, kernels, rules and passes; repeatable",
            Times::kAny, true},
           [](Options& o, const Given& g) {

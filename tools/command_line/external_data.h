@@ -36,7 +36,7 @@ constexpr Option<Options> ExternalDataLinksRow() {
 // The row of --params.
 template <typename Options>
 constexpr Option<Options> ParamsRow() {
-  return {{"params", "", Takes::kValue, "FILE",
+  return {{"params", "", Takes::kInput, "FILE",
            "values of parameters and named weights, as safetensors; repeatable", Times::kAny, true},
           [](Options& o, const Given& g) {
             o.external_data.parameters.emplace_back(g.value);

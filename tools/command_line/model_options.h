@@ -40,6 +40,7 @@ struct ModelOptions {
   std::string json;      // file, "-", or empty
   std::string help;      // --help: what it asks for
   GivenNames given;      // the options on the command line
+  Outputs outputs;       // the files that they name
   LimitOptions limits;   // --max-…
   ExternalDataOptions external_data;  // --external-data…
   ExtensionOptions added;             // --load-…
@@ -106,7 +107,7 @@ constexpr Option<Options> PrecisionRow(std::string_view help) {
 template <typename Options>
 constexpr Option<Options> RulesRow() {
   return {
-      {"rules", "", Takes::kValue, "FILE", "also apply the rules of FILE; repeatable", Times::kAny},
+      {"rules", "", Takes::kInput, "FILE", "also apply the rules of FILE; repeatable", Times::kAny},
       [](Options& o, const Given& g) {
         o.rule_files.emplace_back(g.value);
         return absl::OkStatus();

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "fmt/format.h"
 #include "frontends/cpp/passes.h"
@@ -35,13 +37,24 @@ bool IsOptional(Takes takes) {
   return takes == Takes::kOptional || takes == Takes::kOptionalOutput;
 }
 
+// True if the value cannot be left out.
+bool TakesValue(Takes takes) {
+  return takes == Takes::kValue || takes == Takes::kInput || takes == Takes::kOutput;
+}
+
+// The file or folder that a name stands for, whatever its spelling; empty for devices and pipes.
+std::string PlaceOf(const std::string& name) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(name, error)) return ReplacedPath(name);
+  return std::filesystem::canonical(name, error).string();
+}
+
 // "--name=VALUE", or "-O0 … -O3".
 std::string Label(const OptionForm& form) {
   if (form.name.empty()) return std::string(form.value_name);
   const std::string name = WithDashes(form.name);
   if (IsOptional(form.takes)) return fmt::format("{}[={}]", name, form.value_name);
-  if (form.takes == Takes::kValue || form.takes == Takes::kOutput)
-    return fmt::format("{}={}", name, form.value_name);
+  if (TakesValue(form.takes)) return fmt::format("{}={}", name, form.value_name);
   return name;
 }
 
@@ -102,6 +115,7 @@ absl::Status TakeValue(const OptionForm& form, const std::string* next, bool& us
       if (given.on || given.value == "false" || given.value == "0") return absl::OkStatus();
       return Expected(given, "true or false");
     case Takes::kValue:
+    case Takes::kInput:
     case Takes::kOutput:
       if (!given.has_value && next != nullptr) {
         given.value = *next;
@@ -126,21 +140,58 @@ absl::Status GivenOnce::Add(const OptionForm& form, const Given& given) {
 }
 
 void Outputs::Add(const OptionForm& form, const Given& given) {
-  const bool is_output = form.takes == Takes::kOutput || form.takes == Takes::kOptionalOutput;
-  if (is_output && !given.value.empty() && given.value != "-")
-    files_.insert_or_assign(std::string(form.name), std::string(given.value));
+  if (given.value.empty() || given.value == "-") return;
+  std::string_view file = given.value;
+  if (form.takes == Takes::kInput) {
+    if (form.value_name.starts_with("NAME=")) file.remove_prefix(file.find('=') + 1);
+    inputs_.push_back({std::string(file), fmt::format("{} reads", WithDashes(form.name))});
+  } else if (form.takes == Takes::kOutput || form.takes == Takes::kOptionalOutput) {
+    files_.insert_or_assign(std::string(form.name), std::string(file));
+  }
+}
+
+void Outputs::AddOperand(const std::string& file) {
+  inputs_.push_back({file, "is the input", true});
+}
+
+absl::Status Outputs::CheckInput(const Input& input) const {
+  const std::string place = PlaceOf(input.file);
+  if (place.empty()) return absl::OkStatus();
+  for (const auto& [option, file] : files_) {
+    if ((input.replaceable && option == "o") || PlaceOf(file) != place) continue;
+    return absl::InvalidArgumentError(
+        fmt::format("{} would replace {}, which {} (expected another "
+                    "name)",
+                    WithDashes(option), file, input.reader));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Outputs::CheckFiles(std::span<const SourceFile> files) const {
+  for (const SourceFile& file : files) {
+    if (file.path.empty()) continue;
+    const bool is_operand = std::any_of(inputs_.begin(), inputs_.end(), [&](const Input& input) {
+      return input.replaceable && PlaceOf(input.file) == PlaceOf(file.path);
+    });
+    const absl::Status status = CheckInput({file.path, "the model needs", is_operand});
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Outputs::Check() const {
   std::map<std::string, std::string> options;  // by file
   for (const auto& [option, file] : files_) {
-    const std::string replaced = ReplacedPath(file);
-    if (replaced.empty()) continue;
-    const auto [other, is_new] = options.emplace(replaced, option);
+    const std::string place = PlaceOf(file);
+    if (place.empty()) continue;
+    const auto [other, is_new] = options.emplace(place, option);
     if (is_new) continue;
     return absl::InvalidArgumentError(fmt::format("{} and {} both write {} (expected two files)",
                                                   WithDashes(other->second), WithDashes(option),
                                                   file));
+  }
+  for (const Input& input : inputs_) {
+    if (absl::Status status = CheckInput(input); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

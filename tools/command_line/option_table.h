@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "frontends/cpp/tenon.h"
+#include "ir/base/source_file.h"
 
 namespace tenon::tools {
 
@@ -26,7 +27,8 @@ enum class Takes : uint8_t {
   kValue,           // =VALUE, or the next argument; never an empty one
   kFlag,            // nothing, or =true, =false
   kOptional,        // nothing, or =VALUE
-  kOutput,          // as kValue: the name of a file that the program writes
+  kInput,           // as kValue: FILE, DIR or NAME=FILE that the program reads
+  kOutput,          // as kValue: FILE or DIR that the program writes
   kOptionalOutput,  // as kOptional: the same
 };
 
@@ -108,16 +110,29 @@ class GivenOnce {
   std::map<std::string_view, std::string> values_;  // by the name of the row
 };
 
-// Finds outputs that would replace each other. For one command line.
+// Finds outputs that would replace each other, or a file that the program reads. For one command
+// line. Options that hold one in a field `outputs` can ask about the files of a model, too.
 class Outputs {
  public:
-  // Takes note of an option whose value may be the name of an output.
+  // Takes note of an option whose value may be the name of an input or output.
   void Add(const OptionForm& form, const Given& given);
-  // Returns InvalidArgument if two options name one file, in whatever spelling.
+  // Takes note of an argument that is no option: the program reads it. `-o` may replace it.
+  void AddOperand(const std::string& file);
+  // Returns InvalidArgument if two options name one output, or an output is an input, in whatever
+  // spelling.
   absl::Status Check() const;
+  // The same for files that the program has found: those of a model with its external data.
+  absl::Status CheckFiles(std::span<const SourceFile> files) const;
 
  private:
-  std::map<std::string, std::string, std::less<>> files_;  // by name of the option
+  struct Input {
+    std::string file, reader;  // its name, and who reads it: "--rules reads"
+    bool replaceable = false;  // by -o
+  };
+  absl::Status CheckInput(const Input& input) const;
+
+  std::map<std::string, std::string, std::less<>> files_;  // outputs, by name of the option
+  std::vector<Input> inputs_;
 };
 
 // Returns the lines of a row in the help. Continued lines are indented.
@@ -203,6 +218,7 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
     absl::Status status;
     if (only_operands || argument == "-" || argument[0] != '-') {
       status = operand(options, argument);
+      if (argument != "-") outputs.AddOperand(argument);
     } else {
       Given given = SplitArgument(argument);
       if (const Option<Options>* option = FindOption(table, given.option)) {
@@ -220,6 +236,7 @@ absl::Status ReadCommandLine(std::span<const Option<Options>> table,
     }
     if (!status.ok()) return status;
   }
+  if constexpr (requires { options.outputs = outputs; }) options.outputs = outputs;
   return outputs.Check();
 }
 

@@ -20,6 +20,7 @@ import reference_cpp  # pylint: disable=wrong-import-position
 import reference_environment  # pylint: disable=wrong-import-position
 import reference_ops  # pylint: disable=wrong-import-position
 import reference_programs  # pylint: disable=wrong-import-position
+import reference_python  # pylint: disable=wrong-import-position
 import reference_rules  # pylint: disable=wrong-import-position
 import reference_text as md  # pylint: disable=wrong-import-position
 
@@ -33,7 +34,7 @@ def all_pages(folder):
   programs = reference_programs.Programs(folder)
   pages = {}
   for made in (reference_ops.pages(), reference_cpp.pages(), reference_environment.pages(), reference_programs.pages(programs),
-               reference_rules.pages(programs)):
+               reference_python.pages(), reference_rules.pages(programs)):
     pages.update(made)
   return dict(sorted(pages.items()))
 

@@ -361,6 +361,7 @@ absl::StatusOr<Report> RunBench(const Options& options, std::vector<std::string>
   load.limits = options.limits.library;
   tools::SetExternalData(options.external_data, load);
   TENON_ASSIGN_OR_RETURN(Model model, Load(options.model, load));
+  TENON_RETURN_IF_ERROR(options.outputs.CheckFiles(model.files()));
   if (model.main() == nullptr) {
     return absl::InvalidArgumentError(fmt::format(
         "{}: nothing to run (expected a function @main, or one with a body)", options.model));

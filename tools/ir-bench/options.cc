@@ -35,7 +35,7 @@ absl::Status ReadEngines(const Given& given, std::vector<std::string>& engines) 
 
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output", "files"),
-    {{"inputs", "", Takes::kValue, "DIR",
+    {{"inputs", "", Takes::kInput, "DIR",
       "read input_N.pb or input_N.npy from DIR (default: random values)"},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     {{"dim", "shape", Takes::kValue, "B=1,S=128",

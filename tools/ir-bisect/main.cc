@@ -29,7 +29,9 @@ absl::StatusOr<Model> LoadModel(const Options& options, std::vector<std::string>
     if (diagnostic.severity == Severity::kError)
       errors.push_back(FormatDiagnostic(context, diagnostic));
   };
-  return Load(options.model, load);
+  TENON_ASSIGN_OR_RETURN(Model model, Load(options.model, load));
+  TENON_RETURN_IF_ERROR(options.outputs.CheckFiles(model.files()));
+  return model;
 }
 
 // Of files, or samples of all kinds that suit the model.

@@ -17,10 +17,10 @@ using tools::Takes;
 
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Inputs and expected outputs", "inputs"),
-    {{"check", "", Takes::kValue, "DIR",
+    {{"check", "", Takes::kInput, "DIR",
       "read input_N.pb of DIR; output_N.pb has the right results"},
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
-    {{"inputs", "", Takes::kValue, "DIR",
+    {{"inputs", "", Takes::kInput, "DIR",
       "read input_N.pb or input_N.npy of DIR (default: samples); -O0 has the right results"},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     tools::ExternalDataRow<Options>(),
@@ -46,7 +46,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::ThreadsRow<Options>("number of threads, 1 to 1024 (default: one per core)"),
 
     tools::Heading<Options>("Output", "output"),
-    {{"o", "", Takes::kValue, "DIR",
+    {{"o", "", Takes::kOutput, "DIR",
       "write the program before and after the step, and inputs that show it, to DIR"},
      [](Options& o, const Given& g) { return Set(o.output, g.value); }},
     {{"reduce", "", Takes::kFlag, "", "make these programs as small as possible (default: on)"},

@@ -94,7 +94,7 @@ constexpr tools::Option<Options> kTable[] = {
        o.steps.push_back({"", std::string(g.value)});
        return absl::OkStatus();
      }},
-    {{"rules", "", Takes::kValue, "FILE",
+    {{"rules", "", Takes::kInput, "FILE",
       "also apply the rules of FILE in fuse and final-rules; repeatable", tools::Times::kAny},
      [](Options& o, const Given& g) {
        o.rules.emplace_back(g.value);
@@ -174,7 +174,7 @@ constexpr tools::Option<Options> kTable[] = {
        }
        return Set(o.view, g.value);
      }},
-    {{"view-profile", "", Takes::kValue, "FILE",
+    {{"view-profile", "", Takes::kInput, "FILE",
       "show the times that ir-run --profile=FILE wrote in the picture of --view",
       tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.view_profile, g.value); }},
@@ -195,7 +195,7 @@ constexpr tools::Option<Options> kTable[] = {
     {{"verify-semantics", "", Takes::kFlag, "",
       "compare results before and after every pass (IR only with -o)"},
      [](Options& o, const Given& g) { return Set(o.verify_semantics, g.on); }},
-    {{"inputs", "", Takes::kValue, "DIR",
+    {{"inputs", "", Takes::kInput, "DIR",
       "verify with input_N.pb or input_N.npy of DIR (default: samples)", tools::Times::kOnce, true},
      [](Options& o, const Given& g) { return Set(o.inputs, g.value); }},
     {{"verify-each", "", Takes::kFlag, "",

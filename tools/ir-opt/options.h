@@ -26,6 +26,7 @@ struct PipelineStep {
 // The options of ir-opt. See its --help.
 struct Options {
   tools::GivenNames given;                   // the options on the command line
+  tools::Outputs outputs;                    // the files that they name
   std::string input = "-";                   // a file, or "-" for standard input
   std::string save_params;                   // file for values of parameters; empty: none
   std::string output;                        // "-": standard output; empty: the same, if WritesIr

@@ -103,6 +103,10 @@ class Processor {
       Report(model.status());
       return kBadInput;
     }
+    if (absl::Status status = options_.outputs.CheckFiles(model->files()); !status.ok()) {
+      Report(status);
+      return kBadInput;
+    }
     if (absl::Status status = viewer_.ReadProfile(); !status.ok()) {
       Report(status);
       return kBadInput;

@@ -31,7 +31,9 @@ absl::StatusOr<Model> LoadProgram(const Options& options, std::vector<std::strin
     if (diagnostic.severity == Severity::kError)
       errors.push_back(FormatDiagnostic(context, diagnostic));
   };
-  return Load(options.model, load);
+  TENON_ASSIGN_OR_RETURN(Model model, Load(options.model, load));
+  TENON_RETURN_IF_ERROR(options.outputs.CheckFiles(model.files()));
+  return model;
 }
 
 // One reduction, with a folder for its files.

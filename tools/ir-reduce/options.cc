@@ -25,7 +25,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) { return tools::ReadInteger(g, 1, INT64_MAX, o.most_tries); }},
 
     tools::Heading<Options>("Reduction", "reduction"),
-    {{"rules", "", Takes::kValue, "FILE",
+    {{"rules", "", Takes::kInput, "FILE",
       "also try the rules of FILE, which may change what is computed; repeatable",
       tools::Times::kAny},
      [](Options& o, const Given& g) {

@@ -78,7 +78,7 @@ absl::Status ReadOnnxTest(const Given& given, Options& options) {
 
 constexpr tools::Option<Options> kTable[] = {
     tools::Heading<Options>("Input and output", "files"),
-    {{"input", "", Takes::kValue, "NAME=FILE",
+    {{"input", "", Takes::kInput, "NAME=FILE",
       "read input NAME from a .npy or TensorProto file; repeatable", tools::Times::kAny},
      [](Options& o, const Given& g) { return ReadInput(g, o.inputs); }},
     {{"shape", "dim", Takes::kValue, "a=1,b=128",
@@ -89,7 +89,7 @@ constexpr tools::Option<Options> kTable[] = {
      [](Options& o, const Given& g) {
        return tools::ReadInteger(g, 0, std::numeric_limits<int64_t>::max(), o.seed);
      }},
-    {{"save-outputs", "", Takes::kValue, "DIR",
+    {{"save-outputs", "", Takes::kOutput, "DIR",
       "write input_N.pb and the optimized output_N.pb to DIR"},
      [](Options& o, const Given& g) { return Set(o.save_outputs, g.value); }},
     {{"save-program", "", Takes::kOutput, "FILE",
@@ -98,14 +98,14 @@ constexpr tools::Option<Options> kTable[] = {
     tools::ExternalDataRow<Options>(),
     tools::ExternalDataLinksRow<Options>(),
     tools::ParamsRow<Options>(),
-    {{"replace-params", "", Takes::kValue, "FILE",
+    {{"replace-params", "", Takes::kInput, "FILE",
       "once compiled, replace weights by those of FILE, as safetensors; repeatable",
       tools::Times::kAny, true},
      [](Options& o, const Given& g) {
        o.replaced_params.emplace_back(g.value);
        return absl::OkStatus();
      }},
-    {{"adapter", "", Takes::kValue, "FILE",
+    {{"adapter", "", Takes::kInput, "FILE",
       "once compiled, add the low-rank adapter of FILE, as PEFT saves it; repeatable",
       tools::Times::kAny, true},
      [](Options& o, const Given& g) {
@@ -129,7 +129,7 @@ constexpr tools::Option<Options> kTable[] = {
     tools::FastMathRow<Options>(),
 
     tools::Heading<Options>("Checking results", "checks"),
-    {{"check", "", Takes::kValue, "DIR",
+    {{"check", "", Takes::kInput, "DIR",
       "read input_N.pb of DIR, and compare the results with output_N.pb"},
      [](Options& o, const Given& g) { return Set(o.check, g.value); }},
     tools::AtolRow<Options>("absolute tolerance (default: 5e-5, f16 2e-3, bf16 1.6e-2)"),

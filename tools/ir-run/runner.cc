@@ -182,6 +182,7 @@ absl::StatusOr<Programs> LoadAndCompile(const Options& options, const std::strin
   load.replaceable = replacements.Names();
   tools::Progress::Begin("reading " + path);
   TENON_ASSIGN_OR_RETURN(Model original, Load(path, load));
+  TENON_RETURN_IF_ERROR(options.outputs.CheckFiles(original.files()));
   if (original.main() == nullptr) {
     return absl::InvalidArgumentError(
         fmt::format("{}: nothing to run (expected a function @main, or one with a body)", path));

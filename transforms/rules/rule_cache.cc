@@ -59,8 +59,10 @@ absl::Status CheckRuleNames(const std::vector<drr::Rule>& rules) {
     const drr::Rule* other = pattern::FindSharedRule(rule.name());
     if (other == nullptr) other = known.emplace(rule.name(), &rule).first->second;
     if (other == &rule) continue;
-    return absl::InvalidArgumentError(fmt::format("{}: rule '{}' has the name of the rule in {}",
-                                                  rule.place(), rule.name(), other->place()));
+    return absl::InvalidArgumentError(
+        fmt::format("{}: rule '{}' has the name of the rule in {} "
+                    "(expected another name)",
+                    rule.place(), rule.name(), other->place()));
   }
   return absl::OkStatus();
 }

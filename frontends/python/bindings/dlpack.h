@@ -1,4 +1,4 @@
-// DLPack's structures (version 0), and element types in its terms and in those of buffers.
+// DLPack's structures, and element types in its terms and in those of buffers.
 #ifndef TENON_FRONTENDS_PYTHON_BINDINGS_DLPACK_H_
 #define TENON_FRONTENDS_PYTHON_BINDINGS_DLPACK_H_
 
@@ -38,7 +38,17 @@ struct DlManagedTensor {
       nullptr;  // whoever takes the tensor calls it once; may be null
 };
 
-inline constexpr int32_t kDlCpu = 1;  // DlDevice::type of host memory.
+// The same since version 1, as a capsule "dltensor_versioned" holds it.
+struct DlManagedTensorVersioned {
+  uint32_t major = 1, minor = 0;  // of DLPack; another `major` has another layout behind it
+  void* context = nullptr;        // of the owner
+  void (*deleter)(DlManagedTensorVersioned*) = nullptr;  // as DlManagedTensor
+  uint64_t flags = 0;                                    // kDlReadOnly, kDlCopied
+  DlTensor tensor;                                       // the tensor
+};
+
+inline constexpr uint64_t kDlReadOnly = 1, kDlCopied = 2;  // DlManagedTensorVersioned::flags
+inline constexpr int32_t kDlCpu = 1;                       // DlDevice::type of host memory.
 
 // The type in DLPack's terms; `bits` is 0 if it has none.
 DlType DlTypeOf(DType dtype);

@@ -14,7 +14,9 @@
 #include "frontends/cpp/inspect/inspect.h"
 #include "frontends/python/bindings/extend/extension.h"
 #include "frontends/python/bindings/ir/handles.h"
+#include "frontends/python/bindings/pictures.h"
 #include "frontends/python/bindings/program.h"
+#include "ir/base/write_file.h"
 #include "ir/core/text/printer.h"
 #include "ir/serialize/binary_module.h"
 
@@ -153,6 +155,12 @@ std::string InspectHandle(const ModelHandle& handle) {
 void BindModel(nb::module_& module) {
   nb::class_<ModelHandle> model(module, "Model", "A model; see tenon.Model.");
   module.def(
+      "write_file",
+      [](const std::string& path, const nb::bytes& content) {
+        RaiseIfError(WriteFile(path, std::string_view(content.c_str(), content.size())));
+      },
+      nb::arg("path"), nb::arg("content"));
+  module.def(
       "load_path",
       [](const std::string& path, bool allow_unregistered, std::string external_data,
          bool allow_external_links, std::vector<std::string> parameter_files,
@@ -200,6 +208,15 @@ void BindModel(nb::module_& module) {
       .def("export_onnx", ExportHandle, nb::arg("path"), nb::kw_only(), nb::arg("opset"),
            nb::arg("ops"))
       .def("inspect", InspectHandle)
+      .def(
+          "view",
+          [](const ModelHandle& handle, nb::handle profile) {
+            const std::shared_ptr<const Model> model = handle.Get();
+            const std::optional<view::Times> times = TimesOf(profile);
+            const nb::gil_scoped_release unlocked;
+            return PictureOf(*model->module(), NameOfModel(model->files()), times);
+          },
+          nb::arg("profile").none())
       .def("take_diagnostics", [](const ModelHandle& handle) { return handle.log()->Take(); });
   BindOptimize(model);
   BindIr(module, model);

@@ -6,6 +6,7 @@
 #include "frontends/python/bindings/extend/extension.h"
 #include "frontends/python/bindings/extend/passes.h"
 #include "frontends/python/bindings/model.h"
+#include "frontends/python/bindings/pictures.h"
 #include "frontends/python/bindings/program.h"
 #include "frontends/python/bindings/rules.h"
 #include "frontends/python/bindings/tensors.h"
@@ -19,6 +20,7 @@ NB_MODULE(_core, module) {
   tenon::python::BindErrors(module);
   tenon::python::BindTensors(module);
   tenon::python::BindProgram(module);
+  tenon::python::BindPictures(module);
   tenon::python::BindExtension(module);
   tenon::python::BindModel(module);
   tenon::python::BindPasses(module);

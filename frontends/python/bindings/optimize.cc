@@ -18,10 +18,12 @@
 #include "frontends/cpp/rules/given_rules.h"
 #include "frontends/python/bindings/extend/passes.h"
 #include "frontends/python/bindings/model.h"
+#include "frontends/python/bindings/pictures.h"
 #include "frontends/python/bindings/rules.h"
 #include "ir/core/clone.h"
 #include "pass/pass_manager.h"
 #include "pass/rewrite_step.h"
+#include "pass/rule_log.h"
 
 namespace tenon::python {
 namespace {
@@ -85,6 +87,25 @@ class Progress : public RewriteObserver {
   std::optional<std::exception_ptr> failure_;
 };
 
+// Records what a picture of both programs shows.
+struct Viewing {
+  view::OriginRecorder origins;
+  RuleLog log;
+  view::Comparison shown;
+
+  void Begin(const Model& model, std::string pipeline) {
+    log.wanted = [](std::string_view) { return true; };
+    shown.input = NameOfModel(model.files());
+    shown.pipeline = std::move(pipeline);
+    shown.before = view::ReadProgram(*model.module());
+  }
+  void End(const Operation& module) {
+    shown.after = view::ReadProgram(module);
+    view::Compare(origins, shown);
+    view::AddMisses(log, shown);
+  }
+};
+
 using RuleTexts = std::vector<std::pair<std::string, std::string>>;  // name of the text, text
 
 // A model with a copy of the module of `model`, which gets the rules of `texts` and `passes` too.
@@ -129,7 +150,7 @@ nb::dict OptimizeHandle(ModelHandle& handle, int level, const std::string& pipel
                         const std::string& precision, std::vector<std::string> rule_files,
                         const RuleTexts& rule_texts, std::vector<std::string> disabled_rules,
                         bool fast_math, bool verify_each, int threads, std::string explain,
-                        nb::object progress) {
+                        nb::object progress, bool view) {
   OptimizeOptions options;
   options.level = level;
   options.pipeline = pipeline;
@@ -161,8 +182,13 @@ nb::dict OptimizeHandle(ModelHandle& handle, int level, const std::string& pipel
   const absl::Cleanup done = [&handle] { handle.optimizing() = false; };
   const bool asked = !progress.is_none();
   Progress observer(std::move(progress));
+  Viewing viewing;
+  RewriteObservers observers;
+  observers.Add(&observer);
+  if (view) observers.Add(&viewing.origins);
   // An observer makes one thread do everything.
-  if (threads == 1 || asked) options.observer = &observer;
+  if (threads == 1 || asked || view) options.observer = &observers;
+  if (view) options.rule_log = &viewing.log;
   if (asked) options.allow_rewrite = [&observer](const RewriteStep&) { return observer.going(); };
   OptimizeReport report;
   absl::Status status;
@@ -182,7 +208,9 @@ nb::dict OptimizeHandle(ModelHandle& handle, int level, const std::string& pipel
           WithAdded(*before, rule_texts, added_passes,
                     pipeline.empty() ? std::string(OptPipeline(level)) : pipeline);
       if (!model.ok()) return model.status();
+      if (view) viewing.Begin(*before, pipeline.empty() ? fmt::format("O{}", level) : pipeline);
       absl::Status optimized = Optimize(*model, options, &report);
+      if (view && optimized.ok() && observer.going()) viewing.End(*model->module());
       if (optimized.ok() && observer.going())
         handle.Set(WithoutAdded(*std::move(model), *before, has_added));
       return optimized;
@@ -203,6 +231,7 @@ nb::dict OptimizeHandle(ModelHandle& handle, int level, const std::string& pipel
   for (const PassRecord& pass : observer.passes())
     passes.append(nb::make_tuple(pass.text, pass.op, pass.seconds, pass.depth, pass.changed));
   result["passes"] = passes;
+  result["view"] = view ? nb::cast(Picture(std::move(viewing.shown))) : nb::none();
   return result;
 }
 
@@ -212,7 +241,7 @@ void BindOptimize(nb::class_<ModelHandle>& model) {
   model.def("optimize", OptimizeHandle, nb::kw_only(), nb::arg("level"), nb::arg("pipeline"),
             nb::arg("precision"), nb::arg("rule_files"), nb::arg("rule_texts"),
             nb::arg("disabled_rules"), nb::arg("fast_math"), nb::arg("verify_each"),
-            nb::arg("threads"), nb::arg("explain"), nb::arg("progress").none());
+            nb::arg("threads"), nb::arg("explain"), nb::arg("progress").none(), nb::arg("view"));
 }
 
 }  // namespace tenon::python

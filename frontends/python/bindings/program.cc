@@ -57,7 +57,7 @@ nb::object RunAll(bool numpy, Run run) {
   if (!results.is_valid()) throw nb::python_error();
   for (size_t i = 0; i < outputs->size(); ++i) {
     nb::object result =
-        numpy ? ToNumpy(std::move((*outputs)[i])) : nb::cast(std::move((*outputs)[i]));
+        numpy ? ToNumpy(std::move((*outputs)[i])) : TensorObject(std::move((*outputs)[i]));
     PyTuple_SetItem(results.ptr(), static_cast<Py_ssize_t>(i), result.release().ptr());
   }
   return results;

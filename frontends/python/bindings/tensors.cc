@@ -1,5 +1,6 @@
 #include "frontends/python/bindings/tensors.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -47,6 +48,12 @@ struct Strided {
   bool Aligned() const { return reinterpret_cast<uintptr_t>(data) % SizeOf(dtype) == 0; }
 };
 
+// A tensor of the memory, and whether it is the memory itself.
+struct Taken {
+  Tensor tensor;
+  bool shared = false;
+};
+
 // Copies the elements from axis `axis` on to `to`, which moves behind them.
 void CopyStrided(const Strided& from, size_t axis, const std::byte* at, std::byte*& to) {
   const size_t size = SizeOf(from.dtype);
@@ -72,13 +79,13 @@ bool HasOddBooleans(const Tensor& tensor) {
   return all > 1;
 }
 
-Tensor TensorOf(const Strided& memory, const TensorSpec& spec) {
+Taken TensorOf(const Strided& memory, const TensorSpec& spec) {
   // The address of an empty array means nothing, and may be null.
-  if (Empty(memory)) return ValueOf(Tensor::TryMake(memory.dtype, memory.shape));
+  if (Empty(memory)) return {ValueOf(Tensor::TryMake(memory.dtype, memory.shape))};
   Tensor tensor;
   if (memory.Dense() && memory.Aligned()) {
     tensor = Tensor::Borrow(memory.dtype, memory.shape, memory.data, memory.owner);
-    if (!HasOddBooleans(tensor)) return tensor;
+    if (!HasOddBooleans(tensor)) return {std::move(tensor), true};
   }
   absl::StatusOr<Tensor> copy = Tensor::TryMake(memory.dtype, memory.shape);
   if (!copy.ok()) RefuseTensor(spec, std::string(copy.status().message()));
@@ -88,7 +95,7 @@ Tensor TensorOf(const Strided& memory, const TensorSpec& spec) {
     const std::span<uint8_t> bytes(copy->as<uint8_t>(), copy->num_bytes());
     for (uint8_t& byte : bytes) byte = byte != 0;
   }
-  return *std::move(copy);
+  return {*std::move(copy)};
 }
 
 // The memory of an object with the buffer protocol; nothing if it has none, or none that is plain.
@@ -129,29 +136,41 @@ std::optional<Strided> BufferOf(nb::handle object, const TensorSpec& spec) {
   return memory;
 }
 
-// The memory of an object with DLPack; nothing if it has none, or not for this tensor. Other
-// errors of the object go on.
-std::optional<Strided> DlpackOf(nb::handle object, const TensorSpec& spec) {
-  if (!nb::hasattr(object, "__dlpack__") || !nb::hasattr(object, "__dlpack_device__"))
-    return std::nullopt;
-  const nb::object device = object.attr("__dlpack_device__")();
-  const int kind = nb::cast<int>(device[nb::int_(0)]);
-  if (kind != kDlCpu) {
-    RefuseTensor(spec,
-                 fmt::format("a tensor in memory of a device (DLPack's kind {}; expected one in "
-                             "memory of the CPU)",
-                             kind));
+// What is done with memory: only DLPack since version 1 says whether it is read-only.
+enum class Use : uint8_t { kRead, kWrite };
+
+// What `object.__dlpack__` returns; null if its array has no form in DLPack. Other errors of the
+// object go on.
+nb::object CapsuleOf(nb::handle object, Use use) {
+  const nb::object make = object.attr("__dlpack__");
+  const auto call = [&](bool versioned, PyObject* otherwise) -> nb::object {
+    try {
+      return versioned ? make(nb::arg("max_version") = nb::make_tuple(1, 0)) : make();
+    } catch (nb::python_error& error) {
+      if (!error.matches(otherwise)) throw;
+      return {};
+    }
+  };
+  // Objects from before version 1 do not know the argument.
+  if (use == Use::kWrite) {
+    nb::object capsule = call(true, PyExc_TypeError);
+    if (capsule.is_valid()) return capsule;
   }
-  nb::object capsule;
+  nb::object capsule = call(false, PyExc_BufferError);
+  if (capsule.is_valid() || use == Use::kWrite) return capsule;
+  // A read-only array has a form since version 1 only.
   try {
-    capsule = object.attr("__dlpack__")();
+    return call(true, PyExc_BufferError);
   } catch (nb::python_error& error) {
-    // NumPy has arrays that DLPack has not; arrays.py knows more about them.
-    if (!error.matches(PyExc_BufferError)) throw;
-    return std::nullopt;
+    if (!error.matches(PyExc_TypeError)) throw;
+    return {};
   }
-  auto* managed = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-  if (managed == nullptr) throw nb::python_error();
+}
+
+// The memory of `managed`, which is one of the two forms in a capsule, and now ours.
+template <typename Managed>
+Strided TakeManaged(Managed* managed, nb::handle capsule, const char* used,
+                    const TensorSpec& spec) {
   const DlTensor& tensor = managed->tensor;
   Strided memory;
   memory.dtype = DTypeOf(tensor.dtype);
@@ -170,17 +189,47 @@ std::optional<Strided> DlpackOf(nb::handle object, const TensorSpec& spec) {
     memory.strides[i] = tensor.strides == nullptr ? dense : tensor.strides[i] * size;
     dense *= memory.shape[i];
   }
-  // From here on the memory is ours.
-  if (PyCapsule_SetName(capsule.ptr(), "used_dltensor") != 0) throw nb::python_error();
+  if (PyCapsule_SetName(capsule.ptr(), used) != 0) throw nb::python_error();
   memory.owner = OwnerThatCalls([managed] {
     if (managed->deleter != nullptr) managed->deleter(managed);
   });
   return memory;
 }
 
-std::optional<Strided> MemoryOf(nb::handle object, const TensorSpec& spec) {
+// The memory of an object with DLPack; nothing if it has none, or not for this tensor.
+std::optional<Strided> DlpackOf(nb::handle object, const TensorSpec& spec, Use use) {
+  if (!nb::hasattr(object, "__dlpack__") || !nb::hasattr(object, "__dlpack_device__"))
+    return std::nullopt;
+  const nb::object device = object.attr("__dlpack_device__")();
+  const int kind = nb::cast<int>(device[nb::int_(0)]);
+  if (kind != kDlCpu) {
+    RefuseTensor(spec,
+                 fmt::format("a tensor in memory of a device (DLPack's kind {}; expected one in "
+                             "memory of the CPU)",
+                             kind));
+  }
+  // NumPy has arrays that DLPack has not; arrays.py knows more about them.
+  const nb::object capsule = CapsuleOf(object, use);
+  if (!capsule.is_valid()) return std::nullopt;
+  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0) {
+    auto* managed = static_cast<DlManagedTensorVersioned*>(
+        PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+    if (managed->major != 1) {
+      RefuseTensor(spec, fmt::format("a tensor of DLPack {}.{} (expected version 1)",
+                                     managed->major, managed->minor));
+    }
+    Strided memory = TakeManaged(managed, capsule, "used_dltensor_versioned", spec);
+    memory.writable = (managed->flags & kDlReadOnly) == 0;
+    return memory;
+  }
+  auto* managed = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (managed == nullptr) throw nb::python_error();
+  return TakeManaged(managed, capsule, "used_dltensor", spec);
+}
+
+std::optional<Strided> MemoryOf(nb::handle object, const TensorSpec& spec, Use use) {
   std::optional<Strided> memory = BufferOf(object, spec);
-  return memory.has_value() ? memory : DlpackOf(object, spec);
+  return memory.has_value() ? memory : DlpackOf(object, spec, use);
 }
 
 // What arrays.py makes of an object: (object with a buffer, name of the element type or None).
@@ -197,21 +246,38 @@ std::optional<Strided> AdaptedMemoryOf(nb::handle object, const TensorSpec& spec
   return memory;
 }
 
-// The Tensor in a tenon.Tensor that has been initialized; null for other objects.
-const Tensor* OwnTensor(nb::handle object) {
-  if (!nb::isinstance<Tensor>(object) || !nb::inst_ready(object)) return nullptr;
-  return nb::inst_ptr<Tensor>(object);
+// The contents of a tenon.Tensor that has been initialized; null for other objects.
+const PyTensor* OwnTensor(nb::handle object) {
+  if (!nb::isinstance<PyTensor>(object) || !nb::inst_ready(object)) return nullptr;
+  return nb::inst_ptr<PyTensor>(object);
+}
+
+// The tensor in any object. With Use::kWrite it is read-only if the object is.
+PyTensor SharedFrom(nb::handle object, const TensorSpec& spec, Use use) {
+  if (const PyTensor* own = OwnTensor(object); own != nullptr) return *own;
+  std::optional<Strided> memory = MemoryOf(object, spec, use);
+  if (!memory.has_value()) memory = AdaptedMemoryOf(object, spec);
+  if (!memory.has_value()) {
+    throw nb::type_error(
+        fmt::format("'{}': the object is no tensor (expected an array)", spec.name).c_str());
+  }
+  Taken taken = TensorOf(*memory, spec);
+  return {std::move(taken.tensor), taken.shared && !memory->writable};
 }
 
 // ---- the class Tensor
 
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
-  const Tensor* own = OwnTensor(self);
+  const PyTensor* own = OwnTensor(self);
   if (own == nullptr) {
     PyErr_SetString(PyExc_BufferError, "the tensor was never initialized");
     return -1;
   }
-  const Tensor& tensor = *own;
+  const Tensor& tensor = own->tensor;
+  if (own->read_only && (flags & PyBUF_WRITABLE) != 0) {
+    PyErr_SetString(PyExc_BufferError, "the tensor is read-only");
+    return -1;
+  }
   const char* format = FormatOf(tensor.dtype());
   if (format == nullptr) {
     PyErr_Format(PyExc_BufferError, "buffers have no elements of %s (DLPack may have them)",
@@ -229,7 +295,7 @@ int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
   }
   view->buf = tensor.data();
   view->len = static_cast<Py_ssize_t>(tensor.num_bytes());
-  view->readonly = 0;
+  view->readonly = own->read_only ? 1 : 0;
   view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr;
   view->ndim = static_cast<int>(rank);
   view->shape = (flags & PyBUF_ND) != 0 ? numbers : nullptr;
@@ -252,29 +318,24 @@ PyType_Slot kTensorSlots[] = {
 };
 
 // A capsule's tensor with everything that it points to.
+template <typename Managed>
 struct Exported {
-  DlManagedTensor managed;
+  Managed managed;
   Tensor tensor;
   std::vector<int64_t> shape, strides;
 };
 
-void DeleteExported(DlManagedTensor* managed) { delete static_cast<Exported*>(managed->context); }
-
-void DeleteCapsule(PyObject* capsule) {
-  // A consumer renames the capsule, and calls the deleter itself.
-  if (PyCapsule_IsValid(capsule, "dltensor") == 0) return;
-  auto* managed = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+// A consumer renames the capsule, and calls the deleter itself.
+template <typename Managed>
+void DeleteCapsule(PyObject* capsule, const char* name) {
+  if (PyCapsule_IsValid(capsule, name) == 0) return;
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   managed->deleter(managed);
 }
 
-nb::object ToDlpack(const Tensor& tensor, const nb::kwargs& /*unused*/) {
-  const DlType type = DlTypeOf(tensor.dtype());
-  if (type.bits == 0) {
-    PyErr_Format(PyExc_BufferError, "DLPack has no dense elements of %s",
-                 NumpyName(tensor.dtype()));
-    throw nb::python_error();
-  }
-  auto exported = std::make_unique<Exported>();
+template <typename Managed>
+std::unique_ptr<Exported<Managed>> Export(const Tensor& tensor, DlType type) {
+  auto exported = std::make_unique<Exported<Managed>>();
   exported->tensor = tensor;
   exported->shape.assign(tensor.shape().begin(), tensor.shape().end());
   exported->strides.resize(exported->shape.size());
@@ -284,17 +345,60 @@ nb::object ToDlpack(const Tensor& tensor, const nb::kwargs& /*unused*/) {
     stride *= std::max<int64_t>(exported->shape[i], 1);
   }
   DlTensor& out = exported->managed.tensor;
-  out.data = tensor.data();
+  out.data = exported->tensor.data();
   out.rank = static_cast<int32_t>(exported->shape.size());
   out.dtype = type;
   out.shape = exported->shape.data();
   out.strides = exported->strides.data();
   exported->managed.context = exported.get();
-  exported->managed.deleter = DeleteExported;
-  PyObject* capsule = PyCapsule_New(&exported->managed, "dltensor", DeleteCapsule);
+  exported->managed.deleter = [](Managed* managed) {
+    delete static_cast<Exported<Managed>*>(managed->context);
+  };
+  return exported;
+}
+
+nb::object CapsuleWith(void* managed, const char* name, PyCapsule_Destructor destructor) {
+  PyObject* capsule = PyCapsule_New(managed, name, destructor);
   if (capsule == nullptr) throw nb::python_error();
-  (void)exported.release();
   return nb::steal(capsule);
+}
+
+[[noreturn]] void RefuseExport(const std::string& message) {
+  throw nb::buffer_error(message.c_str());
+}
+
+// `stream` says nothing about memory of the CPU.
+nb::object ToDlpack(const PyTensor& self, const nb::object& /*stream*/,
+                    const std::optional<nb::tuple>& max_version,
+                    const std::optional<nb::tuple>& device, std::optional<bool> copy) {
+  const DlType type = DlTypeOf(self.tensor.dtype());
+  if (type.bits == 0) {
+    RefuseExport(fmt::format("DLPack has no dense elements of {}", NumpyName(self.tensor.dtype())));
+  }
+  if (device.has_value() && nb::cast<int>((*device)[0]) != kDlCpu)
+    RefuseExport("the tensor is in memory of the CPU (expected dl_device=(1, 0), or none)");
+  const bool copies = copy.value_or(false);
+  const bool read_only = self.read_only && !copies;
+  const bool versioned = max_version.has_value() && nb::cast<int>((*max_version)[0]) >= 1;
+  if (read_only && !versioned)
+    RefuseExport("the tensor is read-only (expected max_version=(1, 0), or copy=True)");
+  const Tensor& own = self.tensor;
+  const Tensor tensor = copies ? Tensor::Copy(own.dtype(), own.shape(), own.data()) : own;
+  if (!versioned) {
+    auto exported = Export<DlManagedTensor>(tensor, type);
+    nb::object capsule = CapsuleWith(&exported->managed, "dltensor", [](PyObject* object) {
+      DeleteCapsule<DlManagedTensor>(object, "dltensor");
+    });
+    (void)exported.release();
+    return capsule;
+  }
+  auto exported = Export<DlManagedTensorVersioned>(tensor, type);
+  exported->managed.flags = (read_only ? kDlReadOnly : 0) | (copies ? kDlCopied : 0);
+  nb::object capsule = CapsuleWith(&exported->managed, "dltensor_versioned", [](PyObject* object) {
+    DeleteCapsule<DlManagedTensorVersioned>(object, "dltensor_versioned");
+  });
+  (void)exported.release();
+  return capsule;
 }
 
 nb::tuple ShapeOf(const Tensor& tensor) {
@@ -306,31 +410,30 @@ nb::tuple ShapeOf(const Tensor& tensor) {
 }  // namespace
 
 Tensor TensorFrom(nb::handle object, const TensorSpec& spec) {
-  if (const Tensor* tensor = OwnTensor(object); tensor != nullptr) return *tensor;
-  std::optional<Strided> memory = MemoryOf(object, spec);
-  if (!memory.has_value()) memory = AdaptedMemoryOf(object, spec);
-  if (!memory.has_value()) {
-    throw nb::type_error(
-        fmt::format("'{}': the object is no tensor (expected an array)", spec.name).c_str());
-  }
-  return TensorOf(*memory, spec);
+  return SharedFrom(object, spec, Use::kRead).tensor;
 }
 
 Tensor WritableTensorFrom(nb::handle object, const TensorSpec& spec) {
-  if (const Tensor* tensor = OwnTensor(object); tensor != nullptr) return *tensor;
-  const std::optional<Strided> memory = MemoryOf(object, spec);
+  constexpr std::string_view kReadOnly = "the array is read-only, and a run writes to it";
+  if (const PyTensor* own = OwnTensor(object); own != nullptr) {
+    if (own->read_only) RefuseTensor(spec, kReadOnly);
+    return own->tensor;
+  }
+  const std::optional<Strided> memory = MemoryOf(object, spec, Use::kWrite);
   if (!memory.has_value())
     RefuseTensor(spec, "an output needs an array of its own (expected a buffer, or DLPack)");
-  if (!memory->writable) RefuseTensor(spec, "the array is read-only, and a run writes to it");
+  if (!memory->writable) RefuseTensor(spec, kReadOnly);
   if (Empty(*memory)) return ValueOf(Tensor::TryMake(memory->dtype, memory->shape));
   if (!memory->Dense() || !memory->Aligned())
     RefuseTensor(spec, "the array has gaps, or is not aligned (expected a dense row-major array)");
   return Tensor::Borrow(memory->dtype, memory->shape, memory->data, memory->owner);
 }
 
+nb::object TensorObject(Tensor tensor) { return nb::cast(PyTensor{std::move(tensor)}); }
+
 nb::object ToNumpy(Tensor tensor) {
   const bool has_format = FormatOf(tensor.dtype()) != nullptr;
-  nb::object object = nb::cast(std::move(tensor));
+  nb::object object = TensorObject(std::move(tensor));
   if (!has_format) return object;
   // Kept for the life of the process: a look-up would take a tenth of a small call.
   static PyObject* const as_array =
@@ -344,12 +447,13 @@ nb::object ToNumpy(Tensor tensor) {
 }
 
 void BindTensors(nb::module_& module) {
-  nb::class_<Tensor>(module, "Tensor", nb::type_slots(kTensorSlots),
-                     "A dense tensor in memory of the CPU. NumPy reads it as a buffer, and others "
-                     "through DLPack, both without a copy.")
+  nb::class_<PyTensor>(
+      module, "Tensor", nb::type_slots(kTensorSlots),
+      "A dense tensor in memory of the CPU. NumPy reads it as a buffer, and others "
+      "through DLPack, both without a copy.")
       .def(
           "__init__",
-          [](Tensor* self, const nb::object& array, const std::string& dtype) {
+          [](PyTensor* self, const nb::object& array, const std::string& dtype) {
             TensorSpec spec;
             if (!dtype.empty()) {
               spec.dtype = DTypeNamed(dtype);
@@ -358,30 +462,44 @@ void BindTensors(nb::module_& module) {
                     "there is no element type '{}' (expected one such as float32)", dtype)));
               }
             }
-            new (self) Tensor(TensorFrom(array, spec));
+            new (self) PyTensor(SharedFrom(array, spec, Use::kWrite));
           },
           nb::arg("array"), nb::arg("dtype") = "",
           "Shares the memory of an array. `dtype` is for lists and numbers.")
-      .def_prop_ro("shape", ShapeOf, "The extent of each axis.")
       .def_prop_ro(
-          "dtype", [](const Tensor& tensor) { return std::string(NumpyName(tensor.dtype())); },
+          "shape", [](const PyTensor& self) { return ShapeOf(self.tensor); },
+          "The extent of each axis.")
+      .def_prop_ro(
+          "dtype", [](const PyTensor& self) { return std::string(NumpyName(self.tensor.dtype())); },
           "The element type in NumPy's terms, such as 'float32' or 'bfloat16'.")
       .def_prop_ro(
-          "nbytes", [](const Tensor& tensor) { return tensor.num_bytes(); }, "The size in bytes.")
+          "nbytes", [](const PyTensor& self) { return self.tensor.num_bytes(); },
+          "The size in bytes.")
+      .def_prop_ro(
+          "read_only", [](const PyTensor& self) { return self.read_only; },
+          "Whether it shares the memory of a read-only array.")
       .def(
           "tobytes",
-          [](const Tensor& tensor) { return nb::bytes(tensor.data(), tensor.num_bytes()); },
+          [](const PyTensor& self) {
+            return nb::bytes(self.tensor.data(), self.tensor.num_bytes());
+          },
           "Returns a copy of the bytes: row-major, as they lie in memory.")
-      .def("__dlpack__", ToDlpack, nb::sig("def __dlpack__(self, **kwargs: object) -> object"),
-           "Returns a capsule of DLPack that shares the memory.")
-      .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(kDlCpu, 0); })
+      .def("__dlpack__", ToDlpack, nb::kw_only(), nb::arg("stream").none() = nb::none(),
+           nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
+           nb::arg("copy").none() = nb::none(),
+           nb::sig("def __dlpack__(self, *, stream: object = None, max_version: tuple[int, int] | "
+                   "None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = "
+                   "None) -> object"),
+           "Returns a capsule of DLPack that shares the memory, or a copy of it.")
+      .def("__dlpack_device__", [](const PyTensor&) { return nb::make_tuple(kDlCpu, 0); })
       .def("__len__",
-           [](const Tensor& tensor) {
+           [](const PyTensor& self) {
+             const Tensor& tensor = self.tensor;
              if (tensor.shape().empty()) throw nb::type_error("a scalar has no length");
              return tensor.shape()[0];
            })
-      .def("__repr__", [](const Tensor& tensor) {
-        return fmt::format("<tenon.Tensor {}>", tensor.type_text());
+      .def("__repr__", [](const PyTensor& self) {
+        return fmt::format("<tenon.Tensor {}>", self.tensor.type_text());
       });
 }
 

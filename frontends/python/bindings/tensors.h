@@ -13,6 +13,14 @@ namespace tenon::python {
 
 namespace nb = nanobind;
 
+// A tenon.Tensor. The memory of a read-only object stays read-only.
+struct PyTensor {
+  Tensor tensor;           // the memory
+  bool read_only = false;  // whether others may not write to it
+};
+// Returns a tenon.Tensor that may be written to.
+nb::object TensorObject(Tensor tensor);
+
 // Returns the tensor in a Python object: a tenon.Tensor, anything with the buffer protocol (NumPy),
 // or with DLPack (PyTorch). Everything else goes through tenon/arrays.py, which knows lists,
 // numbers and the types of ml_dtypes. `spec` is the input for which it is meant, for messages.

@@ -31,6 +31,13 @@ namespace tenon::python {
 namespace {
 
 using Tensors = std::vector<Tensor>;
+using PyTensors = std::vector<PyTensor>;
+
+Tensors TensorsOf(const PyTensors& given) {
+  Tensors tensors;
+  for (const PyTensor& one : given) tensors.push_back(one.tensor);
+  return tensors;
+}
 using Handle = std::shared_ptr<ModelHandle>;
 // atol and rtol, by the name of an element type; "" for all others.
 using Tolerances = std::map<std::string, std::pair<double, double>>;
@@ -84,10 +91,19 @@ auto Unlocked(const Handle& handle, Work work) {
   return *std::move(result);
 }
 
+// Names of files that declare operations, with their contents as JSON, or "" to read the file.
+using OpFiles = std::vector<std::pair<std::string, std::string>>;
+
 absl::StatusOr<std::shared_ptr<Extension>> ExtensionOf(const std::vector<std::string>& plugins,
-                                                       const std::vector<std::string>& op_files) {
+                                                       const OpFiles& op_files) {
   auto extension = std::make_shared<Extension>();
-  extension->op_files = op_files;
+  for (const auto& [file, json] : op_files) {
+    if (json.empty()) {
+      extension->op_files.push_back(file);
+    } else {
+      extension->op_texts.push_back({file, json});
+    }
+  }
   for (const std::string& plugin : plugins) {
     if (absl::Status status = LoadPlugin(plugin, *extension); !status.ok()) return status;
   }
@@ -95,7 +111,7 @@ absl::StatusOr<std::shared_ptr<Extension>> ExtensionOf(const std::vector<std::st
 }
 
 Handle LoadWithPlugins(const std::string& path, const std::vector<std::string>& plugins,
-                       const std::vector<std::string>& op_files, const std::string& external_data) {
+                       const OpFiles& op_files, const std::string& external_data) {
   auto log = std::make_shared<DiagnosticLog>();
   absl::StatusOr<Model> model = [&]() -> absl::StatusOr<Model> {
     const nb::gil_scoped_release unlocked;
@@ -140,7 +156,7 @@ nb::list SampleCases(const Handle& handle, const std::map<std::string, int64_t>&
   nb::list list;
   for (const Sample& sample : made.samples) {
     nb::list inputs;
-    for (const Tensor& input : sample.inputs) inputs.append(nb::cast(input));
+    for (const Tensor& input : sample.inputs) inputs.append(TensorObject(input));
     list.append(nb::make_tuple(sample.text, inputs));
   }
   return list;
@@ -152,8 +168,8 @@ nb::list ReadCases(const Handle& handle, const ProgramHandle& program, const std
   nb::list list;
   for (const TestCase& one : cases) {
     nb::list inputs, expected;
-    for (const Tensor& input : one.inputs) inputs.append(nb::cast(input));
-    for (const Tensor& output : one.expected) expected.append(nb::cast(output));
+    for (const Tensor& input : one.inputs) inputs.append(TensorObject(input));
+    for (const Tensor& output : one.expected) expected.append(TensorObject(output));
     list.append(nb::make_tuple(one.name, inputs, expected));
   }
   return list;
@@ -202,7 +218,7 @@ absl::StatusOr<Tensors> RunOther(const nb::object& function, const std::string& 
 }
 
 nb::object FirstDifference(const std::string& path, const std::vector<std::string>& plugins,
-                           const std::vector<std::string>& op_files, const Tensors& inputs,
+                           const OpFiles& op_files, const PyTensors& inputs,
                            const nb::object& elsewhere, const Tolerances& tolerances) {
   std::optional<std::exception_ptr> failure;
   absl::StatusOr<NodeComparison> compared = [&]() -> absl::StatusOr<NodeComparison> {
@@ -212,7 +228,7 @@ nb::object FirstDifference(const std::string& path, const std::vector<std::strin
     if (!extension.ok()) return extension.status();
     load.extension = *std::move(extension);
     return CompareNodes(
-        path, load, CompileOptionsOf(false), inputs,
+        path, load, CompileOptionsOf(false), TensorsOf(inputs),
         [&](const std::string& more) { return RunOther(elsewhere, more, failure); },
         ComparisonBy(tolerances));
   }();
@@ -229,13 +245,14 @@ nb::object FirstDifference(const std::string& path, const std::vector<std::strin
 }
 
 nb::dict BisectHandle(const Handle& handle, const nb::dict& optimize, bool reference,
-                      const std::vector<Tensors>& inputs, const std::vector<Tensors>& expected,
+                      const std::vector<PyTensors>& inputs, const std::vector<PyTensors>& expected,
                       const Tolerances& tolerances, bool reduce) {
   BisectOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
   for (size_t i = 0; i < inputs.size(); ++i)
-    options.cases.push_back({inputs[i], i < expected.size() ? expected[i] : Tensors()});
+    options.cases.push_back(
+        {TensorsOf(inputs[i]), i < expected.size() ? TensorsOf(expected[i]) : Tensors()});
   options.compare = ComparisonBy(tolerances);
   options.reduce = reduce;
   const std::shared_ptr<const Model> model = handle->Get();
@@ -262,11 +279,11 @@ nb::dict BisectHandle(const Handle& handle, const nb::dict& optimize, bool refer
 }
 
 nb::dict CheckPassesOf(const Handle& handle, const nb::dict& optimize, bool reference,
-                       const std::vector<Tensors>& inputs, const Tolerances& tolerances) {
+                       const std::vector<PyTensors>& inputs, const Tolerances& tolerances) {
   CheckPassesOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
-  options.cases = inputs;
+  for (const PyTensors& one : inputs) options.cases.push_back(TensorsOf(one));
   options.compare = ComparisonBy(tolerances);
   const std::shared_ptr<const Model> model = handle->Get();
   const PassesReport report = Unlocked(handle, [&] { return CheckPasses(*model, options); });

@@ -1,6 +1,7 @@
 """The C++ side of the package tenon; use the package."""
 
 from collections.abc import Mapping, Sequence
+import os
 from typing import Any, NoReturn
 
 
@@ -65,11 +66,15 @@ class Tensor:
     def nbytes(self) -> int:
         """The size in bytes."""
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it shares the memory of a read-only array."""
+
     def tobytes(self) -> bytes:
         """Returns a copy of the bytes: row-major, as they lie in memory."""
 
-    def __dlpack__(self, **kwargs: object) -> object:
-        """Returns a capsule of DLPack that shares the memory."""
+    def __dlpack__(self, *, stream: object = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> object:
+        """Returns a capsule of DLPack that shares the memory, or a copy of it."""
 
     def __dlpack_device__(self) -> tuple: ...
 
@@ -148,14 +153,41 @@ class Binding:
 
     def value(self, port: object) -> object: ...
 
+class View:
+    """
+    A picture of a program, or of a program before and after passes, as it was when view() was called. Notebooks show it.
+    """
+
+    def html(self) -> str:
+        """
+        Returns a page that needs no other file, with groups that open and close.
+        """
+
+    def svg(self) -> str:
+        """
+        Returns a picture with all groups open. Raises InvalidArgument for more than 2000 operations.
+        """
+
+    def dot(self) -> str:
+        """Returns text for Graphviz. Raises InvalidArgument as svg does."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the picture to *.html, *.svg or *.dot."""
+
+    def __repr__(self) -> str: ...
+
 class Extension:
     """See tenon.Extension."""
 
     def __init__(self) -> None: ...
 
-    def declare_text(self, text: str, op: str, file: str, results: Sequence[str], shape: object | None) -> None: ...
+    def declare(self, text: str, file: str, results: Sequence[str], shape: object | None) -> str: ...
 
     def load_file(self, path: str) -> None: ...
+
+    def load_text(self, name: str, json: str) -> None: ...
+
+    def has_op(self, op: str) -> bool: ...
 
     def add_kernel(self, op: str, name: str, priority: int, function: object) -> None: ...
 
@@ -174,11 +206,15 @@ class Model:
 
     def inspect(self) -> str: ...
 
+    def view(self, profile: object | None) -> View: ...
+
     def take_diagnostics(self) -> list[Diagnostic]: ...
 
-    def optimize(self, *, level: int, pipeline: str, precision: str, rule_files: Sequence[str], rule_texts: Sequence[tuple[str, str]], disabled_rules: Sequence[str], fast_math: bool, verify_each: bool, threads: int, explain: str, progress: object | None) -> dict: ...
+    def optimize(self, *, level: int, pipeline: str, precision: str, rule_files: Sequence[str], rule_texts: Sequence[tuple[str, str]], disabled_rules: Sequence[str], fast_math: bool, verify_each: bool, threads: int, explain: str, progress: object | None, view: bool) -> dict: ...
 
     def module(self) -> Module: ...
+
+def write_file(path: str, content: bytes) -> None: ...
 
 def load_path(path: str, *, allow_unregistered: bool, external_data: str, allow_external_links: bool, parameter_files: Sequence[str], replaceable: Sequence[str], sizes: Mapping[str, Sequence[int]], part: str, keep_names: bool, extension: Extension | None) -> Model: ...
 
@@ -448,11 +484,16 @@ class Module:
     def elements(self, array: object) -> Attribute:
         """Returns an array as the contents of a constant."""
 
+    def view(self, profile: str | os.PathLike[str] | None = None) -> View:
+        """
+        Returns a picture of the module as it is, which notebooks show. `profile` is a file that `ir-run --profile=FILE.json` has written; its times are shown.
+        """
+
     def to_model(self) -> Model: ...
 
 class PassContext:
     """
-    What a pass in Python may ask for while it runs; see tenon.register_pass.
+    The services for a pass in Python while it runs; see tenon.register_pass.
     """
 
     def count(self, name: str, n: int = 1) -> None:
@@ -480,7 +521,7 @@ def rule_names(text: str, name: str, extension: Extension | None) -> list[str]: 
 
 def check_rules(text: str, name: str, matches: int, seed: int, extension: Extension | None) -> list[tuple[str, str, list[str]]]: ...
 
-def testing_load(path: str, *, plugins: Sequence[str], op_files: Sequence[str], external_data: str) -> Model: ...
+def testing_load(path: str, *, plugins: Sequence[str], op_files: Sequence[tuple[str, str]], external_data: str) -> Model: ...
 
 def testing_sample_cases(model: Model, *, sizes: Mapping[str, int]) -> list: ...
 
@@ -488,7 +529,7 @@ def testing_read_cases(model: Model, program: Program, folder: str) -> list: ...
 
 def testing_compare(program: Program, actual: list, expected: list, *, tolerances: Mapping[str, tuple[float, float]]) -> list: ...
 
-def testing_first_difference(path: str, *, plugins: Sequence[str], op_files: Sequence[str], inputs: Sequence[Tensor], elsewhere: object, tolerances: Mapping[str, tuple[float, float]]) -> object: ...
+def testing_first_difference(path: str, *, plugins: Sequence[str], op_files: Sequence[tuple[str, str]], inputs: Sequence[Tensor], elsewhere: object, tolerances: Mapping[str, tuple[float, float]]) -> object: ...
 
 def testing_bisect(model: Model, *, optimize: dict, reference: bool, inputs: Sequence[Sequence[Tensor]], expected: Sequence[Sequence[Tensor]], tolerances: Mapping[str, tuple[float, float]], reduce: bool) -> dict: ...
 

@@ -6,7 +6,8 @@ import os
 from typing import Any, Callable, NamedTuple, Sequence
 
 from . import _core, arguments
-from .errors import InvalidArgument
+from .declarations import op_file
+from .errors import InvalidArgument, NotFound
 from .insertion import InsertionPoint
 
 Kernel = Callable[..., Any]
@@ -31,6 +32,7 @@ class DeclaredOp:
         self.name = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Makes the operation at the insertion point, or a value of a rule, as the functions of tenon.ops do."""
         from .ops._declare import call
 
         return call(self.name, (), args, kwargs)
@@ -92,27 +94,35 @@ class Extension(_core.Extension):
           InvalidArgument: The declaration is wrong; the message has the place in it.
           AlreadyExists: There is such an operation.
         """
-        name = arguments.text("the declaration", declaration).partition("(")[0].strip()
-        text = declaration
+        text = arguments.text("the declaration", declaration)
+        name = text.partition("(")[0].strip()
         if shape is not None:
             if not callable(shape):
                 raise TypeError(f"{name}: shape is a {type(shape).__name__} (expected a function)")
             if not results:
                 raise InvalidArgument(f"{name}: there is no result (expected at least one name)")
-            if "->" in declaration:
-                raise InvalidArgument(f"{name}: the declaration has '->' beside a shape function (expected one of them)")
-            # The notation asks for a shape; the function takes its place.
-            first = declaration.partition("(")[2].strip().partition(":")[0].partition(",")[0].partition(")")[0].strip()
-            text = f"{declaration} -> same_as({first}): tensor"
-        self.declare_text(f"op {text}\n", name, f"<{name}>", list(results), shape)
-        return DeclaredOp(self, name)
+        return DeclaredOp(self, self.declare(text, f"<{name}>", list(results), shape))
 
     def load_ops(self, path: str | os.PathLike[str]) -> None:
-        """Declares the operations of a file: rules in text (*.drr), or JSON (docs/guide/declare-operations.md)."""
-        self.load_file(os.fspath(path))
+        """Declares the operations of a file: YAML, JSON, or rules in text (*.drr). See docs/guide/declare-operations.md.
+
+        A YAML file needs PyYAML.
+
+        Raises:
+          NotFound: The file cannot be read.
+          InvalidArgument: The file is wrong; the message has the place in it.
+          AlreadyExists: There is another operation of a name.
+        """
+        name, json = op_file(os.fsdecode(path))
+        if json:
+            self.load_text(name, json)
+        else:
+            self.load_file(name)
 
     def declared(self, name: str) -> DeclaredOp:
-        """Returns an operation that load_ops() or op() has declared."""
+        """Returns an operation that load_ops() or op() has declared. Raises NotFound if there is none."""
+        if not self.has_op(arguments.text("the name", name)):
+            raise NotFound(f"there is no operation '{name}' (expected one that the extension declares)")
         return DeclaredOp(self, name)
 
     def kernel(self, op: str, function: Kernel, *, name: str = "", priority: int = 100) -> None:

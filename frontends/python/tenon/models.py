@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Sequence, Union
 
 from . import _core, arguments
+from ._core import View
 from .errors import DiagnosticWarning, InvalidArgument
 from .programs import Program
 from .report import OptimizeReport
@@ -108,8 +109,8 @@ def _content(source: Any) -> tuple[bytes, str]:
 class Model:
     """A model: a module of IR. Make one with load().
 
-    Any number of threads may use a model. optimize() changes a copy and then takes it over, so others may compile the
-    model meanwhile; only one thread at a time may optimize it.
+    Any number of threads may use a model. Only one of them at a time may optimize it: optimize() changes a copy and then
+    takes it over, so others may compile the model meanwhile.
     """
 
     def __init__(self, handle: Any, on_diagnostic: OnDiagnostic | None = None) -> None:
@@ -126,15 +127,15 @@ class Model:
             elif diagnostic.severity in ("error", "warning"):
                 warnings.warn(str(diagnostic), DiagnosticWarning, stacklevel=3)
 
-    def optimize(self, level: int = 2, *, pipeline: str = "", rules: RuleSource | Iterable[RuleSource] = (),
+    def optimize(self, level: int | None = None, *, pipeline: str = "", rules: RuleSource | Iterable[RuleSource] = (),
                  precision: str = "fp32", disabled_rules: Iterable[str] = (), fast_math: bool = False,
                  verify_each: bool = False, threads: int = 1, explain: str = "",
-                 progress: Progress | None = None) -> OptimizeReport:
+                 progress: Progress | None = None, view: bool = False) -> OptimizeReport:
         """Optimizes the model and returns what was done. An error leaves the model as it was.
 
         Args:
-          level: From 0 to 3.
-          pipeline: Pipeline text in place of a level, such as "canonicalize,cse".
+          level: From 0 to 3; 2 without a pipeline.
+          pipeline: Pipeline text in place of a level, such as "canonicalize,cse". "my-pass,O2" names a level in it.
           rules: Rules objects, and paths of files in text notation. They are applied after the built-in rules.
           precision: "fp32", "bf16" or "int8", for the weights of linear layers.
           disabled_rules: Names of rules, families or patterns that are not applied. A str is one name.
@@ -143,11 +144,15 @@ class Model:
           threads: Threads that share out the functions; 0 means one per core. The report has times for 1 only.
           explain: RULE or RULE@NODE. The report then says where the rule fired or nearly matched.
           progress: Called as progress(pass, steps) when a pass begins. An exception ends the call and is raised.
+          view: Whether the report has a picture of the model before and after, with the rules that nearly matched.
 
         Raises:
           InvalidArgument: An option or a rule is wrong.
           FailedPrecondition: Another call is optimizing the model.
         """
+        if level is not None and arguments.text("pipeline", pipeline):
+            raise InvalidArgument(f"level is {level} beside the pipeline '{pipeline}' (expected one of them; a pipeline may "
+                                  f"name a level, such as '{pipeline},O2')")
         if isinstance(rules, (Rules, str, os.PathLike)):
             rules = [rules]
         elif not isinstance(rules, Iterable):
@@ -163,12 +168,12 @@ class Model:
                 raise TypeError(f"rules cannot be read from a {type(source).__name__} (expected a Rules or a path)")
         try:
             done = self._handle.optimize(
-                level=arguments.integer("level", level, 32), pipeline=arguments.text("pipeline", pipeline),
+                level=arguments.integer("level", 2 if level is None else level, 32), pipeline=arguments.text("pipeline", pipeline),
                 precision=arguments.text("precision", precision), rule_files=files, rule_texts=texts,
                 disabled_rules=arguments.texts("disabled_rules", disabled_rules),
                 fast_math=arguments.flag("fast_math", fast_math), verify_each=arguments.flag("verify_each", verify_each),
                 threads=arguments.integer("threads", threads, 32), explain=arguments.text("explain", explain),
-                progress=progress)
+                progress=progress, view=arguments.flag("view", view))
         finally:
             self._tell()
         return OptimizeReport(**done)
@@ -228,14 +233,18 @@ class Model:
         return self._handle.text(generic=generic, locations=locations, elide=elide)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to a file: ONNX for *.onnx, text for *.mlir, else a binary module. load() reads all."""
-        path = os.fspath(path)
-        if path.endswith(".onnx"):
-            self.export_onnx(path)
+        """Writes the model to a file: ONNX for *.onnx, text for *.mlir, else a binary module. load() reads all.
+
+        The file is replaced as a whole: models that were loaded from it keep what they have. Raises InvalidArgument if it
+        cannot be written.
+        """
+        name = os.fsdecode(path)
+        if name.endswith(".onnx"):
+            self.export_onnx(name)
             return
-        content = self.text(locations=True).encode() if path.endswith(".mlir") else self._handle.binary()
-        with open(path, "wb") as file:
-            file.write(content)
+        content = self.text(locations=True).encode() if name.endswith(".mlir") else self._handle.binary()
+        # A file that other models are mapped from stays theirs.
+        _core.write_file(name, content)
 
     def export_onnx(self, path: str | os.PathLike[str], *, opset: int = 0, ops: str = "standard") -> None:
         """Writes the model as ONNX. `ops` is "standard", "functions" or "onnxruntime".
@@ -247,6 +256,14 @@ class Model:
                                      ops=arguments.text("ops", ops))
         finally:
             self._tell()
+
+    def view(self, *, profile: str | os.PathLike[str] | None = None) -> View:
+        """Returns a picture of the model as it is, which notebooks show. optimize(view=True) shows what passes do.
+
+        Args:
+          profile: A file that `ir-run --profile=FILE.json` has written; the picture shows its times.
+        """
+        return self._handle.view(profile)
 
     def inspect(self) -> dict[str, Any]:
         """Returns what the model has and needs, as `ir-opt --inspect=json` writes it."""

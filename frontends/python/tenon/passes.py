@@ -47,7 +47,7 @@ class PassSpec(NamedTuple):
 
 
 class PipelineReport(NamedTuple):
-    """What run_pipeline did."""
+    """The result of run_pipeline."""
 
     changed: bool
     """Whether a pass has changed the module."""
@@ -78,8 +78,8 @@ def register_pass(name: Any = "", *, on: str = "builtin.module", summary: str = 
         model.optimize(pipeline="drop-dropout{limit=3},O2")
 
     The function gets the operation on which the pass runs, and a PassContext. Its keyword-only arguments are options of
-    type bool, int, str or a list of str; one without a default must be given. What it changes is verified. An exception
-    ends the run, and is the __cause__ of the error. Registering a name again replaces the pass.
+    type bool, int, str or a list of str; one without a default must be given. The program is verified after each change. An
+    exception ends the run, and is the __cause__ of the error. Registering a name again replaces the pass.
 
     Args:
       name: The name in pipeline text; by default that of the function, with "-" for "_".

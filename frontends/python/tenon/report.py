@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Sequence
 
+from ._core import View
+
 
 class PassTime(NamedTuple):
     """One run of a pass."""
@@ -21,7 +23,7 @@ class PassTime(NamedTuple):
 
 
 class OptimizeReport:
-    """What one call of Model.optimize did. Notebooks show it as a table.
+    """The result of one call of Model.optimize. Notebooks show it as a table.
 
     Attributes:
       rules: How often each rule fired.
@@ -31,16 +33,19 @@ class OptimizeReport:
       passes: The passes in order, with times; empty with several threads.
       explained: Where the rule of `explain` fired or nearly matched.
       statistics: The counters of each pass in Python, by its name.
+      view: With view=True, a picture of the model before and after; else None.
     """
 
     def __init__(self, *, rules: dict[str, int], precision: str, seconds: float, steps: int, explained: str,
-                 passes: Sequence[tuple[str, str, float, int, bool]], statistics: dict[str, dict[str, int]]) -> None:
+                 passes: Sequence[tuple[str, str, float, int, bool]], statistics: dict[str, dict[str, int]],
+                 view: View | None = None) -> None:
         self.rules = rules
         self.precision = precision
         self.seconds = seconds
         self.steps = steps
         self.explained = explained
         self.statistics = statistics
+        self.view = view
         self.passes = [PassTime(*each) for each in passes]
 
     def __str__(self) -> str:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, overload
+import re
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union, overload
 
 from . import _core
+from .terms import Attr, Term, text_of
 
 if TYPE_CHECKING:
     from .extension import Extension
     from .models import Model
 
 
+Where = Union[str, Callable[..., Any]]
+"""Conditions of a rule: text, or a function of its arguments."""
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
 class RuleCheck(NamedTuple):
-    """What the check of one rule found."""
+    """The result of the check of one rule."""
 
     rule: str
     """The name of the rule."""
@@ -128,8 +135,13 @@ class Value:
     def __neg__(self) -> Value:
         return _make("neg", (self,))
 
+    @property
+    def term_name(self) -> str:
+        """How terms call the value; "" if they cannot."""
+        return self._name if self._op == "" else ""
+
     def __bool__(self) -> bool:
-        raise TypeError("a value of a rule is not known while the rule is made (write conditions as text: where=…)")
+        raise TypeError("a value of a rule is not known while the rule is made (write conditions as where=…)")
 
 
 def _make(op: str, operands: tuple[Any, ...], attributes: dict[str, Any] | None = None) -> Value:
@@ -140,7 +152,9 @@ def _value(value: Any, op: str) -> Value:
     if isinstance(value, Value):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return Value("splat", (), {}, _term(float(value)))
+        return Value("splat", (), {}, text_of(float(value)))
+    if isinstance(value, Term):
+        return Value("splat", (), {}, text_of(value))
     raise TypeError(f"{op}: an operand of type {type(value).__name__} (expected a value of the rule, or a number)")
 
 
@@ -153,26 +167,11 @@ class Const:
     """Marks an argument of a traced rule that must be a constant: `def f(x, w: tenon.Const)`."""
 
 
-def _term(value: Any) -> str:
-    """A number, text, boolean or list in the notation of rules."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        if isinstance(value, float) and (value != value):
-            raise ValueError("a rule has no constant that is not a number")
-        return "inf" if value == float("inf") else "-inf" if value == float("-inf") else repr(value)
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, (list, tuple)):
-        return "{" + ", ".join(map(_term, value)) + "}"
-    raise TypeError(f"an attribute of type {type(value).__name__} (expected a number, text, boolean or list)")
-
-
 class _Writer:
     """Writes the graphs of one rule. Parts that are used several times get names."""
 
     def __init__(self, constants: set[str], where: str) -> None:
-        self.where = where
+        self.named = set(_NAME.findall(where))  # in terms
         self.constants = constants  # arguments that have no `const` before them yet
         self.uses: dict[int, int] = {}
         self.names: dict[int, str] = {}
@@ -181,13 +180,15 @@ class _Writer:
     def count(self, value: Value) -> None:
         self.uses[id(value)] = self.uses.get(id(value), 0) + 1
         if self.uses[id(value)] == 1:
+            terms = [value._name] if value._op == "splat" else [text_of(each) for each in value._attributes.values()]
+            self.named.update(name for term in terms for name in _NAME.findall(term))
             for operand in value._operands:
                 self.count(operand)
 
     def text(self, value: Value, share: bool) -> str:
         if value._op == "":
             # The notation asks for the mark of names that stand for anything, and are used nowhere else.
-            name = value._name if self.uses[id(value)] > 1 or value._name in self.where else f"_{value._name}"
+            name = value._name if self.uses[id(value)] > 1 or value._name in self.named else f"_{value._name}"
             if value._name in self.constants:
                 self.constants.remove(value._name)
                 return f"const {name}"
@@ -198,7 +199,7 @@ class _Writer:
             return self.names[id(value)]
         text = f"{value._op}({', '.join(self.text(each, share) for each in value._operands)})"
         if value._attributes:
-            text += " {" + ", ".join(f"{name} = {_term(each)}" for name, each in value._attributes.items()) + "}"
+            text += " {" + ", ".join(f"{name} = {text_of(each)}" for name, each in value._attributes.items()) + "}"
         if share and self.uses[id(value)] > 1:
             name = f"part{len(self.names)}"
             self.names[id(value)] = name
@@ -207,7 +208,27 @@ class _Writer:
         return text
 
 
-def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str, extension: Extension | None) -> Rules:
+def _conditions(where: Where, arguments: dict[str, Value | Term]) -> str:
+    """The text of conditions. A function gets the arguments of the rule that it names."""
+    if isinstance(where, str):
+        return where
+    import inspect
+
+    if isinstance(where, (Term, list, tuple)) or not callable(where):
+        raise TypeError(f"where is a {type(where).__name__} (expected text, or a function of arguments of the rule)")
+    names = list(inspect.signature(where).parameters)
+    for name in names:
+        if name not in arguments:
+            raise TypeError(f"where: the rule has no argument {name} (expected some of {', '.join(arguments)})")
+    found = where(*(arguments[name] for name in names))
+    all_of = found if isinstance(found, (list, tuple)) else (found,)
+    for each in all_of:
+        if not isinstance(each, Term):
+            raise TypeError(f"where returns a {type(each).__name__} (expected a condition, such as terms.rank(x) == 2)")
+    return " && ".join(text_of(each) if len(all_of) == 1 else f"({text_of(each)})" for each in all_of)
+
+
+def _trace(function: Callable[..., Any], where: Where, lowers: str, summary: str, extension: Extension | None) -> Rules:
     import inspect
 
     if not inspect.isfunction(function):
@@ -221,8 +242,10 @@ def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str, 
                             "one plain argument for each value of the rule)")
         if not parameter.name.isascii() or not parameter.name.islower():
             raise TypeError(f"{function.__name__}: the argument {parameter.name} (expected a name in lower case)")
-    arguments = [Value("", (), {}, parameter.name) for parameter in parameters]
-    graphs = function(*arguments)
+    arguments = {p.name: Term(p.name) if p.annotation in (Attr, "Attr", "tenon.Attr") else Value("", (), {}, p.name)
+                 for p in parameters}
+    graphs = function(*arguments.values())
+    conditions = _conditions(where, arguments)
     if not isinstance(graphs, tuple) or len(graphs) != 2:
         raise TypeError(f"{function.__name__} returns a {type(graphs).__name__} (expected two graphs: what the rule "
                         "matches, and what takes its place)")
@@ -231,7 +254,7 @@ def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str, 
         raise TypeError(f"{function.__name__}: {len(source)} matched values and {len(target)} results (expected as many)")
     results = [_value(each, function.__name__) for each in target]
     constants = {p.name for p in parameters if p.annotation in (Const, "Const", "tenon.Const")}
-    writer = _Writer(constants, where)
+    writer = _Writer(constants, conditions)
     for value in [*source, *results]:
         writer.count(value)
     matched = ", ".join(writer.text(each, True) for each in source)
@@ -240,11 +263,11 @@ def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str, 
     lines = [f"rule {function.__name__.strip('_').replace('_', '-').lower()} {{"]
     text = summary or (function.__doc__ or "").strip().partition("\n")[0]
     if text:
-        lines.append(f"  summary {_term(text)}")
+        lines.append(f"  summary {text_of(text)}")
     lines += writer.lets[:shared]
     lines.append(f"  match   {matched}")
-    if where:
-        lines.append(f"  where   {where}")
+    if conditions:
+        lines.append(f"  where   {conditions}")
     lines += writer.lets[shared:]
     lines.append(f"  replace {replaced}")
     if lowers:
@@ -257,11 +280,11 @@ def _trace(function: Callable[..., Any], where: str, lowers: str, summary: str, 
 @overload
 def rule(function: Callable[..., Any]) -> Rules: ...
 @overload
-def rule(*, where: str = "", lowers: str = "", summary: str = "",
+def rule(*, where: Where = "", lowers: str = "", summary: str = "",
          extension: Extension | None = None) -> Callable[[Callable[..., Any]], Rules]: ...
 
 
-def rule(function: Callable[..., Any] | None = None, *, where: str = "", lowers: str = "", summary: str = "",
+def rule(function: Callable[..., Any] | None = None, *, where: Where = "", lowers: str = "", summary: str = "",
          extension: Extension | None = None) -> Any:
     """Makes a rule from a function of values that returns (what it matches, what takes its place).
 
@@ -274,7 +297,10 @@ def rule(function: Callable[..., Any] | None = None, *, where: str = "", lowers:
 
     Args:
       function: The function; its arguments are names in lower case. The annotation tenon.Const asks for a constant.
-      where: Conditions in text, such as "rank(x) == 2 && float(x)".
+        tenon.Attr makes an argument an attribute: it stands where the rule matches it, and functions of Python compute
+        attributes of the result from it.
+      where: Conditions in text, such as "rank(x) == 2 && float(x)", or a function of some arguments of the rule that
+        returns a condition or a list of them: lambda x: terms.rank(x) == 2 (tenon.terms).
       lowers: What each rewrite makes smaller, for a rule that does not make fewer operations.
       summary: One sentence; by default the first line of the function's description.
       extension: The extension that has operations of the rule, for check().

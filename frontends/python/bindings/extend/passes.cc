@@ -191,7 +191,7 @@ std::vector<PassInfo> RegisteredPasses(const PassHost& host) {
 
 void BindPasses(nb::module_& module) {
   nb::class_<PassCall>(module, "PassContext",
-                       "What a pass in Python may ask for while it runs; see tenon.register_pass.")
+                       "The services for a pass in Python while it runs; see tenon.register_pass.")
       .def("count", Count, nb::arg("name"), nb::arg("n") = 1, "Adds to a counter of the pass.")
       .def(
           "warning",

@@ -11,6 +11,7 @@
 #include "frontends/python/bindings/extend/extension.h"
 #include "frontends/python/bindings/extend/passes.h"
 #include "frontends/python/bindings/ir/handles.h"
+#include "frontends/python/bindings/pictures.h"
 #include "frontends/python/bindings/tensors.h"
 #include "ir/core/builder.h"
 #include "ir/core/clone.h"
@@ -173,6 +174,16 @@ void BindIr(nb::module_& module, nb::class_<ModelHandle>& model) {
           },
           nb::arg("array"), nb::sig("def elements(self, array: object) -> Attribute"),
           "Returns an array as the contents of a constant.")
+      .def(
+          "view",
+          [](const PyModule& self, nb::handle profile) {
+            return PictureOf(*self.state->Root(), NameOfModel(self.state->origin->files()),
+                             TimesOf(profile));
+          },
+          nb::arg("profile").none() = nb::none(),
+          nb::sig("def view(self, profile: str | os.PathLike[str] | None = None) -> View"),
+          "Returns a picture of the module as it is, which notebooks show. `profile` is a file "
+          "that `ir-run --profile=FILE.json` has written; its times are shown.")
       .def("to_model", ToModel);
   model.def("module", [](const ModelHandle& handle) {
     return PyModule{std::make_shared<IrState>(handle.Get(), handle.log())};

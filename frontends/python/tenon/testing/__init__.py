@@ -13,13 +13,14 @@ import os
 import pathlib
 from typing import Any, Callable, Iterable, Sequence
 
-from .. import _core
+from .. import _core, arguments
 from ..errors import InvalidArgument
 from ..rules import Rules
 from . import engines
 from .config import CHECKS, LEVELS, Config, Settings, check_names, level_checks
 from .models import FoundModel, find, matching
 from .pool import Job, Pool
+from .progress import Bar
 from .results import CheckResult, Finding, ModelResult, Report
 from .tolerances import Tolerance
 
@@ -29,7 +30,7 @@ __all__ = ["CHECKS", "LEVELS", "CheckResult", "Config", "Finding", "ModelResult"
 
 def validate(folder: str | os.PathLike[str], *, config: Config | str | os.PathLike[str] | None = None,
              level: str | None = None, checks: Iterable[str] | None = None, filters: Iterable[str] = (),
-             rules: Rules | Sequence[Rules] = (), processes: int = 0,
+             rules: Rules | Sequence[Rules] = (), processes: int = 0, progress: bool = False,
              on_check: Callable[[str, str], None] | None = None,
              on_model: Callable[[ModelResult], None] | None = None) -> Report:
     """Checks all models of a folder, each in a process of its own.
@@ -42,6 +43,7 @@ def validate(folder: str | os.PathLike[str], *, config: Config | str | os.PathLi
       filters: Parts of names, or patterns. Models that none of them takes are left out; "!TEXT" leaves models out.
       rules: Rules that are also applied, beside those of the settings.
       processes: How many models are checked at a time; 0 means one per core.
+      progress: Whether a bar on standard error shows how many models are done.
       on_check: Called with the model and the check that begins, by several threads.
       on_model: Called with each model that is done, in the order in which they are.
 
@@ -49,8 +51,23 @@ def validate(folder: str | os.PathLike[str], *, config: Config | str | os.PathLi
       InvalidArgument: A setting is wrong, or the folder has no models that the filters take.
     """
     jobs = make_jobs(folder, config=config, level=level, checks=checks, filters=filters, rules=rules)
-    results = Pool().run(jobs, processes or os.cpu_count() or 1, on_check or (lambda model, check: None),
-                         on_model or (lambda model: None))
+    bar = Bar(len(jobs), arguments.flag("progress", progress))
+
+    def check_begins(model: str, check: str) -> None:
+        bar.begins(model, check)
+        if on_check is not None:
+            on_check(model, check)
+
+    def model_ends(result: ModelResult) -> None:
+        bar.ends(result)
+        if on_model is not None:
+            bar.clear()
+            on_model(result)
+
+    try:
+        results = Pool().run(jobs, processes or os.cpu_count() or 1, check_begins, model_ends)
+    finally:
+        bar.clear()
     return Report(os.fspath(folder), _core.version, engine_versions(), results)
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import sys
-import threading
 from typing import Sequence
 
 from ..errors import Error, InvalidArgument
@@ -15,6 +14,7 @@ from . import CHECKS, LEVELS, Config, Report, engine_versions, make_jobs
 from .config import bytes_of, check_names
 from .page import page
 from .pool import Pool
+from .progress import Bar
 from .results import ModelResult, worst_status
 from .. import _core
 
@@ -51,36 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--memory-limit", metavar="BYTES", help="of each model, such as 4G (default: none)")
     parser.add_argument("--list", action="store_true", help="list the models and their checks, and do nothing else")
     return parser
-
-
-class _Progress:
-    """A bar on a terminal. Without one nothing is printed."""
-
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, 0
-        self._shown = sys.stderr.isatty()
-        self._lock = threading.Lock()
-
-    def begins(self, model: str, check: str) -> None:
-        self._draw(f"{model}: {check}")
-
-    def ends(self, model: ModelResult) -> None:
-        with self._lock:
-            self._done += 1
-        self._draw(model.model)
-
-    def clear(self) -> None:
-        if self._shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-    def _draw(self, text: str) -> None:
-        if not self._shown:
-            return
-        with self._lock:
-            full = 20 * self._done // max(1, self._total)
-            width = max(10, (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 1)
-            line = f"[{'#' * full}{'.' * (20 - full)}] {self._done}/{self._total} {text}"
-            print(f"\r\033[K{line[:width]}", end="", file=sys.stderr, flush=True)
 
 
 def _lines(model: ModelResult) -> str:
@@ -126,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
         for job in jobs:
             print(f"{job.model.name}: {job.settings.skip or ', '.join(job.settings.checks)}")
         return 0
-    progress, quiet = _Progress(len(jobs)), options.json == "-"
+    progress, quiet = Bar(len(jobs)), options.json == "-"
     waiting = [job.model.name for job in jobs]
     done: dict[str, ModelResult] = {}
 

@@ -273,7 +273,7 @@ def _name_first_node(subject: Subject, engine: engines.OnnxRuntime, result: Chec
     """Compares all values of the model, to find the first node that differs."""
     case = next(case for case in subject.samples if case.name == result.findings[0].case)
     first: Any = _core.testing_first_difference(subject.path, plugins=list(subject.settings.plugins),
-                                           op_files=list(subject.settings.ops), inputs=case.inputs,
+                                           op_files=subject.op_files, inputs=case.inputs,
                                            elsewhere=lambda more: engine.run(case.inputs, more),
                                            tolerances=subject.tolerances)
     if first is None:

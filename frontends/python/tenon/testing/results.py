@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
+import os
 from typing import Any, Iterable, Mapping, Sequence
+
+from .. import _core
+from ..errors import InvalidArgument
 
 STATUSES = ("passed", "failed", "error", "skipped")
 """The states of a check: `failed` is a difference, `error` a check that could not be made."""
@@ -152,6 +157,30 @@ class Report:
     def counts(self) -> dict[str, int]:
         """The number of models by status."""
         return {status: sum(model.status == status for model in self.models) for status in STATUSES}
+
+    def html(self) -> str:
+        """The report as one page, which needs no script and no other file."""
+        from .page import page  # which needs this module
+
+        return page(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report to *.html or *.json. Raises InvalidArgument for other names, and if it cannot be written."""
+        name = os.fsdecode(path)
+        if name.endswith(".html"):
+            text = self.html()
+        elif name.endswith(".json"):
+            text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        else:
+            raise InvalidArgument(f"a report cannot be written as {name} (expected *.html or *.json)")
+        _core.write_file(name, text.encode(errors="replace"))
+
+    def _repr_html_(self) -> str:
+        import html
+
+        # A frame: the style of the page is not that of the notebook.
+        return ('<iframe title="Report" sandbox style="width: 100%; height: 500px; border: 1px solid #ccc" '
+                f'srcdoc="{html.escape(self.html())}"></iframe>')
 
     def to_dict(self) -> dict[str, Any]:
         """The report for JSON. The guide "Keep models covered" describes the fields."""

@@ -8,6 +8,7 @@ import shlex
 from typing import Any, NamedTuple, Sequence
 
 from .. import _core
+from ..declarations import is_yaml, op_file
 from ..errors import Error
 from ..models import Model
 from ..programs import Program
@@ -49,10 +50,15 @@ class Subject:
         self.tolerances = {dtype: (pair.atol, pair.rtol) for dtype, pair in settings.all_tolerances().items()}
 
     @functools.cached_property
+    def op_files(self) -> list[tuple[str, str]]:
+        """The files that declare operations, as the C++ side reads them."""
+        return [op_file(path) for path in self.settings.ops]
+
+    @functools.cached_property
     def plain(self) -> Model:
         """The model as it is."""
         settings = self.settings
-        handle = _core.testing_load(self.path, plugins=list(settings.plugins), op_files=list(settings.ops),
+        handle = _core.testing_load(self.path, plugins=list(settings.plugins), op_files=self.op_files,
                                     external_data="")
         return Model(handle, lambda diagnostic: None)
 
@@ -67,7 +73,7 @@ class Subject:
     def optimized(self) -> Model:
         """The optimized model."""
         settings, model = self.settings, self.plain.clone()
-        model.optimize(settings.opt_level, pipeline=settings.pipeline, rules=self.rule_files,
+        model.optimize(None if settings.pipeline else settings.opt_level, pipeline=settings.pipeline, rules=self.rule_files,
                        disabled_rules=settings.disabled_rules, fast_math=settings.fast_math)
         return model
 
@@ -156,7 +162,8 @@ class Subject:
     def command(self, program: str, *options: str) -> str:
         """A command line for this model with these settings; "" if it cannot be written."""
         settings = self.settings
-        if not self.can_repeat:
+        # The programs read no YAML.
+        if not self.can_repeat or any(map(is_yaml, settings.ops)):
             return ""
         words = [program, self.shown]
         words.append(f"--pass-pipeline={settings.pipeline}" if settings.pipeline else f"-O{settings.opt_level}")
