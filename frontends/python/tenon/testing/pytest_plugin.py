@@ -69,7 +69,7 @@ def _folders(config: pytest.Config) -> dict[pathlib.Path, Config]:
         folder = pathlib.Path(path).resolve()
         if not folder.is_dir():
             raise pytest.UsageError(f"tenon_models: {folder} is not a folder")
-        folders[folder] = Config.find(folder)
+        folders[folder] = Config.find(folder, allow_code=True)  # as pytest runs a conftest.py there
     for name in FILE_NAMES:
         if (config.rootpath / name).is_file():
             settings = Config.read(config.rootpath / name)
