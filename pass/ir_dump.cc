@@ -68,8 +68,7 @@ absl::Status DumpToFile(const PassManagerOptions& options, DumpKind kind, std::s
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}: cannot be created: {}", folder, error.message()));
+    return LostOutput(fmt::format("{}: cannot be created: {}", folder, error.message()));
   }
   const std::string stem = fmt::format("{}/{}_{}", folder, number, FileName(title));
   std::string file = fmt::format("{}{}", stem, EndingOf(kind));

@@ -12,6 +12,7 @@
 #include <optional>
 #include <system_error>
 
+#include "absl/strings/cord.h"
 #include "fmt/format.h"
 #include "ir/base/temporary_path.h"
 
@@ -19,7 +20,7 @@ namespace tenon {
 namespace {
 
 absl::Status SystemError(std::string_view what, const std::string& path) {
-  return absl::InvalidArgumentError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+  return LostOutput(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
 }
 
 // Where the symbolic links end, be there a file or not. Links in a circle end somewhere on it.
@@ -82,7 +83,17 @@ int OpenForWriting(const std::string& path, bool is_fifo) {
   }
 }
 
+constexpr char kLostOutput[] = "tenon/lost-output";
+
 }  // namespace
+
+absl::Status LostOutput(std::string_view message) {
+  absl::Status status = absl::InvalidArgumentError(std::string(message));
+  status.SetPayload(kLostOutput, absl::Cord());
+  return status;
+}
+
+bool IsLostOutput(const absl::Status& status) { return status.GetPayload(kLostOutput).has_value(); }
 
 absl::Status WriteAll(int file, std::string_view text, const std::string& name) {
   while (!text.empty()) {
@@ -134,7 +145,7 @@ absl::Status WriteFile(const std::string& path, absl::FunctionRef<absl::Status(T
     const bool is_fifo = S_ISFIFO(old.st_mode);
     const int file = OpenForWriting(path, is_fifo);
     if (file < 0 && errno == ENXIO && is_fifo)
-      return absl::InvalidArgumentError(fmt::format("{}: nobody reads from it", path));
+      return LostOutput(fmt::format("{}: nobody reads from it", path));
     if (file < 0) return SystemError("cannot be opened for writing", path);
     absl::Status status = write([&](std::string_view text) { return WriteAll(file, text, path); });
     if (close(file) != 0 && status.ok()) status = SystemError("cannot be written", path);

@@ -28,6 +28,11 @@ absl::Status CheckWritable(const std::string& path);
 // Returns the absolute path, without symbolic links, of the file that WriteFile would make or
 // replace. Empty for devices, pipes and folders.
 std::string ReplacedPath(const std::string& path);
+// Returns InvalidArgument with `message`, and with a mark that IsLostOutput finds. The functions of
+// this header return such errors.
+absl::Status LostOutput(std::string_view message);
+// Returns true for an error of LostOutput: what failed is not the computation.
+bool IsLostOutput(const absl::Status& status);
 // Writes `text` to the open file descriptor `file`; `name` stands for it in messages.
 // InvalidArgument if that fails.
 absl::Status WriteAll(int file, std::string_view text, const std::string& name);

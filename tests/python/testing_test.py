@@ -104,6 +104,8 @@ class Folder(unittest.TestCase):
         path.write_text(text)
 
     def validate(self, **options):
+        """With the settings of the folder, which may name code."""
+        options.setdefault("config", testing.Config.find(self.folder, allow_code=True))
         return testing.validate(self.folder, processes=2, **options)
 
     def only(self, report, check, model=None):
@@ -293,7 +295,7 @@ class PlantedTest(Folder):
         self.add("erf.mlir", ERF)
         self.add("tenon-models.json", json.dumps({"plugins": [PLUGIN]}))
         environment = {**os.environ, "TENON_TESTING_TEST": str(self.folder)}
-        running = subprocess.Popen([sys.executable, "-B", "-m", "tenon.testing", self.folder], env=environment,
+        running = subprocess.Popen([sys.executable, "-B", "-m", "tenon.testing", self.folder, f"--config={self.folder}/tenon-models.json"], env=environment,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
         while len(self.processes()) < 2 and time.monotonic() < deadline:
@@ -542,6 +544,60 @@ class CommandTest(Folder):
                     self.validate()
                 self.assertIn(message, str(caught.exception))
                 self.assertIn("tenon-models.toml", str(caught.exception))
+
+    def test_settings_that_do_harm(self):
+        self.add("linear.mlir", small_models.LINEAR)
+        for text, message in (("time_limit = nan", "seconds"), ("time_limit = inf", "seconds"), ("time_limit = 1e300", "seconds"),
+                              ('memory_limit = "' + "9" * 5000 + '"', "number of bytes"), ('memory_limit = "\u0663G"', "number of bytes"),
+                              ("[sizes]\nn = 99999999999999999999", "from 0 on"), ("x = " + "[" * 100_000, "too deeply"),
+                              ("#" * 2_000_000, "more than 1048576 bytes"), ('skip = "\0"', "line 1")):
+            with self.subTest(text[:40]):
+                self.add("tenon-models.toml", text)
+                with self.assertRaises(tenon.InvalidArgument) as caught:
+                    self.validate()
+                self.assertIn(message, str(caught.exception))
+        (self.folder / "tenon-models.toml").unlink()
+        self.add("deep.json", "[" * 100_000)
+        os.mkfifo(self.folder / "fifo.toml")
+        for name, message in (("deep.json", "too deeply"), ("fifo.toml", "not a regular file"), ("/dev/zero", "not a regular file"),
+                              (".", "Is a directory")):
+            result = self.command(f"--config={name}", timeout=60)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(message, result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
+
+    def test_settings_beside_models_name_no_code(self):
+        self.add("linear.mlir", small_models.LINEAR)
+        self.add("make.py", f"open({str(self.folder / 'mark')!r}, 'w').close()")
+        for settings in ({"script": "make.py:make"}, {"plugins": [PLUGIN]}, {"rules": ["make.py:rule"]},
+                         {"models": {"lin*": {"script": "make.py:make"}}}, {"models": {"none": {"plugins": ["x.so"]}}}):
+            with self.subTest(settings):
+                self.add("tenon-models.json", json.dumps(settings))
+                result = self.command("--level=import")
+                self.assertEqual(result.returncode, 2, result.stdout)
+                self.assertIn("names code, and the file was found beside the models (expected --config=", result.stderr)
+                with self.assertRaisesRegex(tenon.InvalidArgument, "names code"):
+                    testing.validate(self.folder)
+                self.assertFalse((self.folder / "mark").exists())
+        self.add("tenon-models.json", json.dumps({"script": "make.py:make"}))
+        self.command("--config=tenon-models.json", "--checks=script")
+        self.assertTrue((self.folder / "mark").exists())
+
+    def test_names_for_terminals(self):
+        harmful = "\x1b[2J\u202e\nfailed"
+        for name in (harmful, "caf\udce9"):
+            self.add(f"{name}.mlir", ERF.replace("/gelu/Exp", "\\1B[2J\\0Afailed"))
+        self.add("wrong.drr", WRONG_RULE)
+        for arguments in (["--list"], ["--checks=rules", "--rules=wrong.drr"], ["--checks=rules", "--rules=wrong.drr", "--json=-"]):
+            result = self.command(*arguments)
+            text = result.stdout + result.stderr
+            self.assertNotIn("Traceback", text)
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
+            lines = [line for line in text.splitlines() if line.startswith("failed")]
+            self.assertEqual(len(lines), "--list" not in arguments and "--json=-" not in arguments, text)
+            self.assertIn("\\u001b", text)
+        self.command("--checks=import", "--html=report.html", "--json=report.json")
+        self.assertTrue((self.folder / "report.html").read_text())
 
     def test_skipped_model(self):
         self.add("linear.mlir", small_models.LINEAR)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -281,6 +282,62 @@ class Reproducers(InFolder):
     self.path('theirs.mlir', TEXT + '{-#\n  external_resources: {\n    mlir_reproducer: {\n      verify_each: true,\n'
               '      pipeline: "builtin.module(func.func(cse))",\n      disable_threading: true\n    }\n  }\n#-}\n')
     self.assertEqual(self.ok(self.path('theirs.mlir'), '--run-reproducer')[0].count('ten.abs'), 1)
+
+  def test_files_of_strangers(self):
+    """They name neither code nor outputs, and lift no limit."""
+    marker, loops = self.path('marker'), '--max-trips=5000000'
+
+    def held(*arguments):
+      lines = ''.join(argument.replace('"', '\\22') + '\\n' for argument in arguments)
+      return self.path('theirs.mlir', TEXT + '{-#\n  external_resources: {\n    mlir_reproducer: {\n      pipeline: "cse",\n'
+                       f'      arguments: "{lines}"\n    }}\n  }}\n#-}}\n')
+
+    for argument in ('-o=' + marker, f'-o{marker}', f'--trace={marker}.html', f'--fusion-report={marker}', f'--view={marker}.svg',
+                     f'--print-ir-tree-dir={marker}', f'--pass-pipeline-crash-reproducer={marker}', f'--save-params={marker}',
+                     f'--load-plugin={marker}.so', '--external-data=/', '--params=/etc/passwd', '--help', '--run-reproducer', '--cse',
+                     marker, '--', '-', '--max-trips=0', loops, '--max-memory=9000000G', '--max-input=9G', '--max-message=1G'):
+      with self.subTest(argument=argument):
+        status, out, err = ir_opt(held('--verify-each=false', argument), '--run-reproducer')
+        self.assertEqual((status, out), (2, ''))
+        self.assertIn(f"theirs.mlir: the file holds '{argument}', ", err)
+        self.assertEqual(os.listdir(self.folder), ['theirs.mlir'])
+    self.assertEqual(ir_opt(held('--rules'), '--run-reproducer')[0], 2)
+    # The command line may.
+    self.ok(held('--max-trips=0', '--verify-each=false'), '--run-reproducer', loops)
+    self.ok(held('--max-trips=7', '--max-nesting=100'), '--run-reproducer', '-o', marker)
+    self.assertIn('ten.', self.read(marker))
+
+  def test_what_a_run_that_is_well_may_not_remove(self):
+    file, fifo, link = self.path('in.mlir', TEXT), self.path('fifo'), self.path('link.mlir')
+    os.mkfifo(fifo)
+    os.symlink('in.mlir', link)
+    os.link(file, self.path('hard.mlir'))
+    os.symlink('/dev/null', self.path('null'))
+    before = sorted(os.listdir(self.folder))
+    for name, message in (('in.mlir', 'the input'), ('link.mlir', 'the input'), ('hard.mlir', 'the input'), ('./fifo', 'not a regular file'),
+                          ('null', 'not a regular file'), ('.', 'Is a directory'), ('in.onnx', 'the name promises an ONNX model')):
+      with self.subTest(name=name):
+        status, _, err = ir_opt(file, '-O2', f'{self.OPTION}={self.path(name)}')
+        self.assertEqual(status, 2)
+        self.assertIn(message, err)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        self.assertEqual(self.read('in.mlir'), TEXT)
+    # The file behind a link goes away, and not the link.
+    os.symlink('made.mlir', self.path('new.mlir'))
+    self.ok(file, '-O2', f'{self.OPTION}={self.path("new.mlir")}')
+    self.assertEqual(sorted(os.listdir(self.folder)), sorted(before + ['new.mlir']))
+
+  def test_outputs_of_passes_that_are_lost(self):
+    """They are no failure of a pass."""
+    def limit():
+      signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+      resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+    file = self.path('in.mlir', TEXT)
+    for line in (['--print-ir-after-all', f'--print-ir-tree-dir={self.path("tree")}'], [f'{self.OPTION}={self.path("r.mlir")}']):
+      result = subprocess.run([IR_OPT, file, '-O2', '-o', '/dev/null', *line], capture_output=True, check=False, timeout=300, preexec_fn=limit)
+      self.assertEqual(result.returncode, 2, result.stderr)
+      self.assertIn(b'File too large', result.stderr)
 
   def test_a_run_that_is_well_leaves_none(self):
     for local in ([], ['--pass-pipeline-local-reproducer']):

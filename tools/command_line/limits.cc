@@ -62,6 +62,19 @@ absl::Status ReadBytes(const Given& given, int64_t& value, int64_t least) {
   return absl::OkStatus();
 }
 
+bool IsLaxer(const LimitOptions& options) {
+  const LimitOptions usual;
+  const int64_t machine = MemoryOfMachine();
+  const auto laxer = [](int64_t given, int64_t most) {
+    return most != 0 && (given == 0 || given > most);  // 0: no limit
+  };
+  return (options.memory_bytes != 0 && laxer(options.memory_bytes, machine)) ||
+         laxer(options.library.loop_trips, usual.library.loop_trips) ||
+         laxer(options.library.stream_bytes, usual.library.stream_bytes) ||
+         laxer(options.library.message_bytes, usual.library.message_bytes) ||
+         laxer(options.library.nesting, usual.library.nesting);
+}
+
 void ApplyLimits(const LimitOptions& options, bool with_gpu) {
   SetLongestMessage(static_cast<size_t>(options.library.message_bytes));
   int64_t bytes = options.memory_bytes;

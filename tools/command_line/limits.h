@@ -70,6 +70,10 @@ constexpr Option<Options> MaxTripsRow() {
           }};
 }
 
+// Returns true if a limit allows more than its default does. The default of memory is that of the
+// machine.
+bool IsLaxer(const LimitOptions& options);
+
 // Makes allocations beyond the memory limit fail from now on. Without a given limit, that is the
 // memory of the machine or of its control group. `with_gpu` drops this default, because the driver
 // reserves addresses. Also sets the longest message of the program (PrintError).

@@ -213,7 +213,8 @@ int RunOn(const Options& options, const PassRegistry& registry) {
   if (writable.ok() && !options.save_params.empty()) writable = CheckWritable(options.save_params);
   if (writable.ok() && !options.external_data_out.empty())
     writable = CheckWritable(options.external_data_out);
-  if (writable.ok() && !options.reproducer.empty()) writable = CheckWritable(options.reproducer);
+  if (writable.ok() && !options.reproducer.empty())
+    writable = CheckReproducerFile(options.reproducer, options.input);
   if (writable.ok()) writable = CheckTreeDir(options.passes.print_tree_dir);
   if (!writable.ok()) return Fail(kBadInput, writable);
   if (options.input == "-" && isatty(STDIN_FILENO)) {
@@ -293,7 +294,10 @@ int Main(const std::vector<std::string>& arguments) {
     const absl::StatusOr<std::vector<std::string>> held =
         ReproducerArguments(options->input, options->limits.library);
     if (!held.ok()) return Fail(kBadInput, held.status());
-    std::vector<std::string> all = *held;
+    absl::StatusOr<std::vector<std::string>> kept =
+        ArgumentsOfFile(options->input, *held, *options);
+    if (!kept.ok()) return Fail(kBadInput, kept.status());
+    std::vector<std::string> all = *std::move(kept);
     all.insert(all.end(), arguments.begin(), arguments.end());
     registry = PassRegistry();  // the line brings its passes again
     options = ParseCommandLine(all, registry);

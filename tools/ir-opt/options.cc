@@ -8,6 +8,7 @@
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/onnx/export/export_onnx.h"
+#include "ir/base/shown_text.h"
 #include "ir/base/suggest.h"
 #include "ir/core/context/context.h"
 #include "ir/dialect/dialects.h"
@@ -345,6 +346,10 @@ bool IsOneOf(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool IsOfRuns(std::string_view name) {
+  return IsOneOf(kPathsOfRuns, name) || IsOneOf(kSettingsOfRuns, name) || name.starts_with("max-");
+}
+
 // The arguments that decide what passes do, with absolute paths. The line has been read before.
 std::vector<std::string> ArgumentsOfRun(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
@@ -358,8 +363,8 @@ std::vector<std::string> ArgumentsOfRun(const std::vector<std::string>& argument
     if (!tools::TakeValue(option->form, next, used_next, given).ok()) continue;
     i += used_next;
     const std::string_view name = option->form.name;
+    if (!IsOfRuns(name)) continue;
     const bool is_path = IsOneOf(kPathsOfRuns, name);
-    if (!is_path && !IsOneOf(kSettingsOfRuns, name) && !name.starts_with("max-")) continue;
     std::string argument = WithDashes(name);
     std::error_code error;
     if (is_path) {
@@ -517,6 +522,42 @@ absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& argumen
   options.passes.print = options.print;
   options.passes.print.elide_resources = true;
   return options;
+}
+
+absl::StatusOr<std::vector<std::string>> ArgumentsOfFile(const std::string& file,
+                                                         const std::vector<std::string>& held,
+                                                         const Options& line) {
+  const auto refused = [&](std::string_view argument, std::string_view why) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the file holds '{}', {}", ShownName(file), ShownName(argument), why));
+  };
+  std::vector<std::string> kept;
+  for (const std::string& argument : held) {
+    const bool dashes = argument.size() > 1 && argument[0] == '-';
+    Given given = dashes ? tools::SplitArgument(argument) : Given();
+    const tools::Option<Options>* const option =
+        dashes ? tools::FindOption(kOptions, given.option) : nullptr;
+    const std::string_view name = option == nullptr ? "" : option->form.name;
+    if (!IsOfRuns(name) && name != "pass-pipeline") {
+      return refused(argument,
+                     "and no reproducer does (expected options that decide what passes do; other "
+                     "options stand on the command line)");
+    }
+    bool used_next = false;
+    TENON_RETURN_IF_ERROR(tools::TakeValue(option->form, nullptr, used_next, given));
+    if (name.starts_with("max-")) {
+      if (line.given.contains(name)) continue;  // the line decides
+      Options limits;
+      TENON_RETURN_IF_ERROR(option->apply(limits, given));
+      if (tools::IsLaxer(limits.limits)) {
+        return refused(argument, fmt::format("which is laxer than the default (expected {} on the "
+                                             "command line, if the file is trusted)",
+                                             WithDashes(name)));
+      }
+    }
+    kept.push_back(argument);
+  }
+  return kept;
 }
 
 absl::Status BuildPipeline(const Options& options, PassManager& manager) {

@@ -106,6 +106,14 @@ struct Options {
 absl::StatusOr<Options> ParseCommandLine(const std::vector<std::string>& arguments,
                                          PassRegistry& registry);
 
+// Returns those of the arguments that a reproducer holds (ReproducerArguments) which count beside
+// the command line `line`: without limits that the line gives. The file may come from a stranger.
+// So InvalidArgument for an option that names an output or code, or that Reproducer would not have
+// written, and for a limit that is laxer than the default.
+absl::StatusOr<std::vector<std::string>> ArgumentsOfFile(const std::string& file,
+                                                         const std::vector<std::string>& held,
+                                                         const Options& line);
+
 // Appends the passes of the command line. The error points into the text of the user.
 absl::Status BuildPipeline(const Options& options, PassManager& manager);
 

@@ -15,6 +15,7 @@
 #include "frontends/debug/verify_semantics.h"
 #include "frontends/onnx/importer.h"
 #include "ir/base/check.h"
+#include "ir/base/write_file.h"
 #include "pass/rewrite_step.h"
 #include "pass/stopwatch.h"
 #include "tools/command_line/model_options.h"
@@ -153,6 +154,7 @@ class Processor {
     if (absl::Status status = RunPasses(manager, *model, *log, query, given->names, cache, outcome);
         !status.ok()) {
       Report(status);
+      if (IsLostOutput(status)) return kBadInput;
       return absl::IsUnimplemented(status) ? kUnsupported : kFailed;
     }
     if (!view_status_.ok()) {

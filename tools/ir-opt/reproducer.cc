@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "fmt/format.h"
 #include "ir/base/check.h"
+#include "ir/base/shown_text.h"
 #include "ir/base/write_file.h"
 #include "ir/core/text/printer.h"
+#include "tools/command_line/program.h"
 #include "tools/ir-opt/files.h"
 
 namespace tenon::ir_opt {
@@ -184,10 +188,32 @@ absl::Status Reproducer::Write(const std::string& pipeline, const Operation& mod
   return absl::OkStatus();
 }
 
-void Reproducer::Remove() { unlink(file_.c_str()); }
+void Reproducer::Remove() {
+  const std::string file = ReplacedPath(file_);  // empty for what WriteFile does not make
+  if (!file.empty()) unlink(file.c_str());
+}
 
 std::string Reproducer::Note() const {
   return fmt::format("{} repeats this: ir-opt {} --run-reproducer", file_, file_);
+}
+
+absl::Status CheckReproducerFile(const std::string& file, const std::string& input) {
+  TENON_RETURN_IF_ERROR(tools::CheckReportFile(file, tools::OutputFormat::kIrText));
+  const std::string replaced = ReplacedPath(file);
+  std::error_code error;
+  if (replaced.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: not a regular file (expected one: the reproducer is removed after a run "
+                    "that ends well)",
+                    ShownName(file)));
+  }
+  if (input != "-" && std::filesystem::equivalent(replaced, input, error)) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: the input (expected another file: the reproducer is removed after a run "
+                    "that ends well)",
+                    ShownName(file)));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> ReproducerArguments(const std::string& file,

@@ -27,7 +27,7 @@ class Reproducer {
   // the resource that mlir-opt has for them. From here on a fatal signal names the file on standard
   // error. Errors are those of WriteFile.
   absl::Status Write(const std::string& pipeline, const Operation& module);
-  // Removes the file. Without this, it stays.
+  // Removes the file, at the end of links to it. Without this, it stays.
   void Remove();
   // What tells the user of the file.
   std::string Note() const;
@@ -36,6 +36,11 @@ class Reproducer {
   const std::string file_;
   const std::vector<std::string> arguments_;
 };
+
+// Checks that a reproducer can be written to `file`, which is removed after a run that ends well:
+// a regular file that is not `input`, or none yet. Its name promises IR text. InvalidArgument if
+// not.
+absl::Status CheckReproducerFile(const std::string& file, const std::string& input);
 
 // Returns the arguments that a reproducer holds: its pipeline as --pass-pipeline, and the options.
 // InvalidArgument if the file has no such resource. Other errors are those of ReadInput.

@@ -37,7 +37,8 @@ def validate(folder: str | os.PathLike[str], *, config: Config | str | os.PathLi
 
     Args:
       folder: The folder. Its models are *.onnx, *.mlir and *.tnb, also in folders below.
-      config: Settings, or a file with settings; by default tenon-models.toml or tenon-models.json of the folder.
+      config: Settings, or a file with settings; by default tenon-models.toml or tenon-models.json of the folder, which may
+        name no code.
       level: "import", "outputs", "passes" or "rules": the checks of all models that have no settings of their own.
       checks: The checks in place of a level.
       filters: Parts of names, or patterns. Models that none of them takes are left out; "!TEXT" leaves models out.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import pathlib
 import sys
@@ -12,10 +11,9 @@ from typing import Sequence
 from ..errors import Error, InvalidArgument
 from . import CHECKS, LEVELS, Config, Report, engine_versions, make_jobs
 from .config import bytes_of, check_names
-from .page import page
 from .pool import Pool
 from .progress import Bar
-from .results import ModelResult, worst_status
+from .results import ModelResult, shown, worst_status
 from .. import _core
 
 _EPILOG = f"""
@@ -56,12 +54,12 @@ def _parser() -> argparse.ArgumentParser:
 def _lines(model: ModelResult) -> str:
     """What is printed of a model: a line, and more for each check that did not pass."""
     done = [check.check for check in model.checks if check.status == "passed"]
-    lines = [f"{model.status:7} {model.model}" + (f" ({', '.join(done)})" if done else "")]
+    lines = [f"{model.status:7} {shown(model.model)}" + (f" ({', '.join(done)})" if done else "")]
     for check in model.checks:
         if check.status in ("failed", "error"):
             lines += [f"  {line}" for line in check.text().splitlines()]
     if model.status == "skipped":
-        lines[0] += f" ({model.checks[0].reason})" if model.checks else ""
+        lines[0] += f" ({shown(model.checks[0].reason)})" if model.checks else ""
     return "\n".join(lines)
 
 
@@ -71,7 +69,8 @@ def _write(path: str, text: str) -> None:
             sys.stdout.write(text)
             sys.stdout.flush()
         else:
-            pathlib.Path(path).write_text(text)
+            # Names of files may hold bytes that are no text.
+            pathlib.Path(path).write_text(text, "utf-8", "backslashreplace")
     except OSError as error:
         raise InvalidArgument(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -83,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.rules:
         config.change(rules=base.rules + tuple(str(pathlib.Path(rules).resolve()) for rules in options.rules))
     if options.time_limit is not None:
-        if not options.time_limit > 0:
+        if not 0 < options.time_limit <= 1e8:
             raise InvalidArgument(f"--time-limit is {options.time_limit} (expected seconds)")
         config.change(time_limit=options.time_limit)
     if options.memory_limit is not None:
@@ -94,7 +93,7 @@ def _run(options: argparse.Namespace) -> int:
     jobs = make_jobs(options.folder, config=config, level=options.level, checks=checks, filters=options.filters)
     if options.list:
         for job in jobs:
-            print(f"{job.model.name}: {job.settings.skip or ', '.join(job.settings.checks)}")
+            print(f"{shown(job.model.name)}: {job.settings.skip or ', '.join(job.settings.checks)}")
         return 0
     progress, quiet = Bar(len(jobs)), options.json == "-"
     waiting = [job.model.name for job in jobs]
@@ -115,9 +114,9 @@ def _run(options: argparse.Namespace) -> int:
         counts = ", ".join(f"{count} {status}" for status, count in report.counts().items() if count)
         print(f"{len(results)} model{'' if len(results) == 1 else 's'}: {counts}")
     if options.json:
-        _write(options.json, json.dumps(report.to_dict(), indent=1, ensure_ascii=False) + "\n")
+        _write(options.json, report.to_json())
     if options.html:
-        _write(options.html, page(report))
+        _write(options.html, report.html())
     return 0 if worst_status(model.status for model in results) in ("passed", "skipped") else 1
 
 
@@ -127,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except Error as error:
-        print(f"tenon.testing: {error.message}", file=sys.stderr)
+        print(f"tenon.testing: {shown(error.message, keep_lines=True)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import json
+import os
 import pathlib
+import stat
 import tomllib
 from typing import Any, Mapping
 
@@ -84,7 +86,10 @@ class Settings:
 _TEXTS = {"skip", "pipeline", "script", "data"}
 _LISTS = {"rules", "disabled_rules", "plugins", "ops"}
 _PATHS = {"rules", "plugins", "ops", "data", "script"}
+_CODE = ("plugins", "script", "rules")
 _FLAGS = {"fast_math", "reference"}
+_MOST_BYTES = 1 << 20
+_MOST_SECONDS = 1e8
 _KEYS = sorted({field.name for field in dataclasses.fields(Settings)} | {"level"})
 
 
@@ -119,16 +124,23 @@ class Config:
         return settings
 
     @classmethod
-    def read(cls, path: str | pathlib.Path) -> Config:
+    def read(cls, path: str | pathlib.Path, *, allow_code: bool = True) -> Config:
         """Reads a file in TOML or JSON. Its paths are relative to its folder.
+
+        Args:
+          path: The file, of at most 1 MiB.
+          allow_code: Whether the file may name code, which then runs with all rights of the process: plugins, a script,
+            and rules in Python.
 
         Raises:
           InvalidArgument: The file cannot be read, or a setting is wrong. The message names the file and the setting.
         """
         path = pathlib.Path(path)
         try:
-            text = path.read_text()
+            text = _read_file(path)
             content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        except RecursionError:
+            raise InvalidArgument(f"{path}: lists and tables are nested too deeply") from None
         except (OSError, ValueError) as error:
             raise InvalidArgument(f"{path}: {error}") from None
         if not isinstance(content, dict):
@@ -149,15 +161,37 @@ class Config:
             if not isinstance(settings, dict):
                 raise InvalidArgument(f"{place} is {settings!r} (expected a table)")
             config._models.append((pattern, _read_settings(settings, place, path.parent)))
+        if not allow_code:
+            config._refuse_code()
         return config
 
     @classmethod
-    def find(cls, folder: pathlib.Path) -> Config:
-        """Reads the file of this folder, if there is one."""
+    def find(cls, folder: pathlib.Path, *, allow_code: bool = False) -> Config:
+        """Reads the file of this folder, if there is one. The folder may come from a stranger, so `allow_code` is off."""
         for name in FILE_NAMES:
             if (folder / name).is_file():
-                return cls.read(folder / name)
+                return cls.read(folder / name, allow_code=allow_code)
         return cls()
+
+    def _refuse_code(self) -> None:
+        for settings in ({name: getattr(self._defaults, name) for name in _CODE}, *(changes for _, changes in self._models)):
+            for name in _CODE:
+                value = settings.get(name)
+                if value and (name != "rules" or any(".py:" in file for file in value)):
+                    raise InvalidArgument(f"{self.path}: {name} names code, and the file was found beside the models "
+                                          f"(expected --config={self.path} or config=, if it is trusted)")
+
+
+def _read_file(path: pathlib.Path) -> str:
+    """The text of a regular file. Pipes and devices, which may never end, are an OSError."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(file, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError("not a regular file (expected a file with settings)")
+        text = stream.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise ValueError(f"more than {_MOST_BYTES} bytes of settings")
+    return text.decode()
 
 
 def bytes_of(text: str | int, place: str) -> int:
@@ -166,7 +200,7 @@ def bytes_of(text: str | int, place: str) -> int:
     digits, shift = str(text), 0
     if digits[-1:] in units:
         digits, shift = digits[:-1], units[digits[-1]]
-    if isinstance(text, bool) or not digits.isdecimal():
+    if isinstance(text, bool) or not digits.isascii() or not digits.isdecimal() or len(digits) > 15:
         raise InvalidArgument(f"{place} is {text!r} (expected a number of bytes, such as 4096 or \"2G\")")
     return int(digits) << shift
 
@@ -218,7 +252,7 @@ def _read_settings(content: dict[str, Any], place: str, folder: pathlib.Path) ->
                 raise InvalidArgument(f"{where} is {value!r} (expected 0 to {most})")
             settings[key] = value
         elif key == "time_limit":
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= _MOST_SECONDS:
                 raise InvalidArgument(f"{where} is {value!r} (expected seconds)")
             settings[key] = float(value)
         else:
@@ -232,7 +266,7 @@ def _sizes(value: Any, where: str) -> dict[str, int]:
     if not isinstance(value, dict):
         raise InvalidArgument(f"{where} is {value!r} (expected a table of numbers)")
     for name, size in value.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < 1 << 63:
             raise InvalidArgument(f"{where}: {name} is {size!r} (expected a number from 0 on)")
     return dict(value)
 

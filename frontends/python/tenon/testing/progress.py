@@ -7,6 +7,7 @@ import sys
 import threading
 
 from .results import ModelResult
+from .results import shown as escaped
 
 
 class Bar:
@@ -42,7 +43,7 @@ class Bar:
             return
         with self._lock:
             full = 20 * self._done // max(1, self._total)
-            line = f"[{'#' * full}{'.' * (20 - full)}] {self._done}/{self._total} {text}"
+            line = f"[{'#' * full}{'.' * (20 - full)}] {self._done}/{self._total} {escaped(text)}"
             print(f"\r\033[K{line[:_width()]}", end="", file=sys.stderr, flush=True)
 
 

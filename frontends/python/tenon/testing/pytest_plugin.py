@@ -10,7 +10,6 @@ settings. Nothing happens in a project that has neither.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import pathlib
 from typing import Any, Iterator
@@ -22,7 +21,6 @@ from ..errors import Error
 from . import engine_versions
 from .config import CHECKS, FILE_NAMES, LEVELS, Config, level_checks
 from .models import SUFFIXES, one
-from .page import page
 from .pool import Job, Pool
 from .results import CheckResult, ModelResult, Report, check_from_dict
 
@@ -69,7 +67,7 @@ def _folders(config: pytest.Config) -> dict[pathlib.Path, Config]:
         folder = pathlib.Path(path).resolve()
         if not folder.is_dir():
             raise pytest.UsageError(f"tenon_models: {folder} is not a folder")
-        folders[folder] = Config.find(folder)
+        folders[folder] = Config.find(folder, allow_code=True)  # as pytest runs a conftest.py there
     for name in FILE_NAMES:
         if (config.rootpath / name).is_file():
             settings = Config.read(config.rootpath / name)
@@ -176,5 +174,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     folders = ", ".join(os.path.relpath(folder, config.rootpath) for folder in config.stash[_FOLDERS])
     report = Report(folders, _core.version, engine_versions(), models)
     is_page = path.endswith((".html", ".htm"))
-    text = page(report) if is_page else json.dumps(report.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    pathlib.Path(path).write_text(text)
+    text = report.html() if is_page else report.to_json()
+    pathlib.Path(path).write_text(text, "utf-8", "backslashreplace")

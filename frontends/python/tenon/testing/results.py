@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import os
+import unicodedata
 from typing import Any, Iterable, Mapping, Sequence
 
 from .. import _core
@@ -13,6 +14,19 @@ from ..errors import InvalidArgument
 
 STATUSES = ("passed", "failed", "error", "skipped")
 """The states of a check: `failed` is a difference, `error` a check that could not be made."""
+
+_HARMFUL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of Unicode: controls, marks of direction, ends of lines
+
+
+def shown(text: str, keep_lines: bool = False) -> str:
+    """Text of a model or a file for a terminal: characters that control one are escaped, as are bytes that are no text.
+
+    keep_lines: Whether ends of lines stay, for texts of several lines.
+    """
+    def is_harmful(char: str) -> bool:
+        return unicodedata.category(char) in _HARMFUL and not (keep_lines and char == "\n")
+
+    return "".join(f"\\u{ord(char):04x}" if is_harmful(char) else char for char in text)
 
 
 @dataclasses.dataclass
@@ -79,12 +93,12 @@ class Finding:
 
     def text(self) -> str:
         """A few lines for people."""
-        lines = [f"{self.case + ': ' if self.case else ''}{self.output + ': ' if self.output else ''}{self.problem}",
-                 f"  against: {self.against}", f"  caused by: {self.culprit()}"]
-        lines += [f"  nodes: {', '.join(self.nodes)}"] if self.nodes else []
+        lines = [shown(f"{self.case + ': ' if self.case else ''}{self.output + ': ' if self.output else ''}{self.problem}"),
+                 f"  against: {shown(self.against)}", f"  caused by: {shown(self.culprit())}"]
+        lines += [f"  nodes: {', '.join(map(shown, self.nodes))}"] if self.nodes else []
         if self.max_abs is not None and self.position is not None:
             lines.append(f"  largest difference: {self.max_abs:.3g} at {self.position}")
-        lines += [f"  repeat: {self.repeat}"] if self.repeat else []
+        lines += [f"  repeat: {shown(self.repeat)}"] if self.repeat else []
         return "\n".join(lines)
 
 
@@ -112,7 +126,7 @@ class CheckResult:
 
     def text(self) -> str:
         """A few lines for people, beginning with the status."""
-        lines = [f"{self.check}: {self.status}" + (f": {self.reason}" if self.reason else "")]
+        lines = [f"{self.check}: {self.status}" + (f": {shown(self.reason, keep_lines=True)}" if self.reason else "")]
         lines += [f"  {line}" for finding in self.findings for line in finding.text().splitlines()]
         return "\n".join(lines)
 
@@ -164,16 +178,20 @@ class Report:
 
         return page(self)
 
+    def to_json(self) -> str:
+        """The report as JSON, in ASCII. The guide "Keep models covered" describes the fields."""
+        return json.dumps(self.to_dict(), indent=1) + "\n"
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report to *.html or *.json. Raises InvalidArgument for other names, and if it cannot be written."""
         name = os.fsdecode(path)
         if name.endswith(".html"):
             text = self.html()
         elif name.endswith(".json"):
-            text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+            text = self.to_json()
         else:
             raise InvalidArgument(f"a report cannot be written as {name} (expected *.html or *.json)")
-        _core.write_file(name, text.encode(errors="replace"))
+        _core.write_file(name, text.encode(errors="backslashreplace"))  # names of files may hold bytes that are no text
 
     def _repr_html_(self) -> str:
         import html
