@@ -1,7 +1,6 @@
 """Installs the wheel beside this file with pip, and uses it. tools/python/wheel runs it in a root that has nothing else."""
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -59,13 +58,12 @@ def use():
     assert not missing, f"not from the wheel: {missing}"
 
     programs = entry_points()
+    commands = pathlib.Path(sysconfig.get_path("scripts"))
     for name in programs:
-        path = shutil.which(name)
-        assert path, f"pip installed no {name}"
-        version = subprocess.run([path, "--version"], check=True, capture_output=True, text=True).stdout
+        version = subprocess.run([commands / name, "--version"], check=True, capture_output=True, text=True).stdout
         assert version.startswith(name), version
     for folder in ("bert.eager.ts17", "resnet_bn.eager.ts17"):
-        check = subprocess.run(["ir-run", HERE / folder / "model.onnx", "-O2", f"--check={HERE / folder / 'test_data_set_0'}"],
+        check = subprocess.run([commands / "ir-run", HERE / folder / "model.onnx", "-O2", f"--check={HERE / folder / 'test_data_set_0'}"],
                                capture_output=True, text=True)
         assert check.returncode == 0 and "PASS" in check.stdout, check.stdout + check.stderr
     print(f"ok: tenon {tenon.__version__} on Python {sys.version.split()[0]}: {len(inside)} libraries of the wheel, "
