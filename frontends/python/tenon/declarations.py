@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import subprocess
 import sys
 
 from .errors import InvalidArgument, NotFound
@@ -26,6 +24,9 @@ def read_yaml(path: str) -> str:
       NotFound: The file cannot be read.
       InvalidArgument: The file is wrong, or PyYAML is not installed.
     """
+    import importlib.util  # here, as they take longer to import than this package
+    import subprocess
+
     if not os.path.isfile(path):
         raise NotFound(f"{path}: operations cannot be read: "
                        f"{'it is no regular file' if os.path.exists(path) else 'No such file or directory'}")
