@@ -133,10 +133,10 @@ class WeightStore {
   virtual ~WeightStore() = default;
   // Returns `bytes` bytes that `fill` computes from the constant inputs `from`. `layout` must name
   // everything else on which they depend: blocking, transposition, instruction set, element type.
-  // `fill` is called at most once per program for equal constants and layouts, and not at all if a
-  // cache file has the bytes. Returns null if there is no memory; KernelStatus::OutOfMemory is the
-  // answer to that. Only `fill` may read the inputs `from`: at other times their bytes need not be
-  // in memory.
+  // `fill` only writes the bytes: once for equal constants and layouts, not at all if a file has
+  // them, and again with other floats in `from` where a program is saved. Returns null if there is
+  // no memory, which KernelStatus::OutOfMemory answers. Only `fill` may read the inputs `from`: at
+  // other times their bytes need not be in memory.
   virtual PackedBytes Pack(std::span<const int> from, std::string_view layout, size_t bytes,
                            const std::function<void(std::byte*)>& fill) = 0;
   // For `fill`: bytes [begin, end) of an input will not be read again and can leave memory.

@@ -72,13 +72,23 @@ absl::Status Align(ProgramValue& value) {
   return absl::OkStatus();
 }
 
+// Returns by value the address by which PackedUses knows a constant: before it is aligned.
+std::vector<const void*> AddressesOf(const ProgramImpl& program) {
+  std::vector<const void*> addresses;
+  for (const ProgramValue& value : program.values)
+    addresses.push_back(value.constant ? value.constant.data() : nullptr);
+  return addresses;
+}
+
 std::shared_ptr<InstructionWeights> WeightsOf(const ProgramImpl& program,
-                                              const Instruction& instruction, int number) {
+                                              const Instruction& instruction, int number,
+                                              const std::vector<const void*>& addresses) {
   std::vector<InstructionWeights::Constant> constants;
   for (int input : instruction.kernel_inputs) {
     constants.emplace_back();
     if (input < 0) continue;
-    constants.back() = {program.values[input].constant, program.values[input].large};
+    const ProgramValue& value = program.values[input];
+    constants.back() = {value.constant, value.large, addresses[static_cast<size_t>(input)]};
   }
   return std::make_shared<InstructionWeights>(program.options.weights, std::move(constants),
                                               number);
@@ -89,6 +99,14 @@ std::shared_ptr<InstructionWeights> WeightsOf(const ProgramImpl& program,
 absl::Status PlaceConstants(ProgramImpl& program, int* next) {
   const std::vector<Readers> readers = FindReaders(program);
   const std::vector<bool> kept = FindKept(program);
+  const std::vector<const void*> addresses = AddressesOf(program);
+  if (PackedUses* const uses = program.options.weights->uses(); uses != nullptr) {
+    for (size_t i = 0; i < readers.size(); ++i) {
+      if (addresses[i] == nullptr) continue;
+      uses->AddReaders(addresses[i], std::max(0, readers[i].packers),
+                       readers[i].packers >= 0 && readers[i].pack_once);
+    }
+  }
   for (size_t i = 0; i < program.values.size(); ++i) {
     ProgramValue& value = program.values[i];
     if (!value.constant) continue;
@@ -112,7 +130,7 @@ absl::Status PlaceConstants(ProgramImpl& program, int* next) {
   }
   for (Instruction& instruction : program.instructions) {
     if (instruction.kernel.prepare == nullptr) continue;
-    instruction.weights = WeightsOf(program, instruction, (*next)++);
+    instruction.weights = WeightsOf(program, instruction, (*next)++, addresses);
   }
   return absl::OkStatus();
 }
@@ -139,7 +157,9 @@ absl::Status ReplaceConstants(ProgramImpl& program, const ValuesByName& values) 
     const bool reads = std::any_of(inputs.begin(), inputs.end(),
                                    [&](int input) { return input >= 0 && replaced[input]; });
     // The others keep what they have packed.
-    if (reads) instruction.weights = WeightsOf(program, instruction, InstructionWeights::kNoNumber);
+    if (!reads) continue;
+    instruction.weights =
+        WeightsOf(program, instruction, InstructionWeights::kNoNumber, AddressesOf(program));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "executor/prepare/kernel_call.h"
 
 #include <string>
+#include <utility>
 
 #include "ir/base/check.h"
 
@@ -27,6 +28,22 @@ absl::StatusCode CodeOf(KernelStatus::Code code) {
 absl::Status ToStatus(const KernelStatus& status) {
   if (status.ok()) return absl::OkStatus();
   return absl::Status(CodeOf(status.code()), std::string(status.message()));
+}
+
+KernelStatus ToKernelStatus(const absl::Status& status) {
+  std::string message(status.message());
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return KernelStatus::Ok();
+    case absl::StatusCode::kInvalidArgument:
+      return KernelStatus::Invalid(std::move(message));
+    case absl::StatusCode::kUnimplemented:
+      return KernelStatus::Unsupported(std::move(message));
+    case absl::StatusCode::kResourceExhausted:
+      return KernelStatus::OutOfMemory(std::move(message));
+    default:
+      return KernelStatus::Internal(std::move(message));
+  }
 }
 
 absl::Status PrepareKernel(const KernelCall& call, std::shared_ptr<kernels::KernelState>& state,

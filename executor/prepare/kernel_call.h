@@ -1,4 +1,5 @@
-// Calls of one kernel outside of programs, and what its outcome means. Internal to the executor.
+// Calls of one kernel outside of programs, and what its outcome means. Internal to the executor,
+// except for the statuses, which bindings of other languages convert.
 #ifndef TENON_EXECUTOR_PREPARE_KERNEL_CALL_H_
 #define TENON_EXECUTOR_PREPARE_KERNEL_CALL_H_
 
@@ -13,6 +14,8 @@ namespace tenon {
 
 // The outcome of a kernel as a status with the same message. It names no operation.
 absl::Status ToStatus(const kernels::KernelStatus& status);
+// The reverse, with the same message. A code that no kernel has becomes kInternal.
+kernels::KernelStatus ToKernelStatus(const absl::Status& status);
 // The code of such a status.
 absl::StatusCode CodeOf(kernels::KernelStatus::Code code);
 

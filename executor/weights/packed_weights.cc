@@ -1,12 +1,12 @@
 #include "executor/weights/packed_weights.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <tuple>
 
 #include "executor/memory/lasting_memory.h"
+#include "executor/weights/find_order.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "ir/base/check.h"
 #include "ir/base/inline_xxhash.h"
 #include "ir/base/out_of_memory.h"
@@ -204,21 +204,6 @@ kernels::PackedBytes PackedWeights::FindSaved(int instruction, std::string_view 
   return saved->data;
 }
 
-void PackedWeights::KeepUse(SavedWeight use) {
-  if (!options_.keep_uses) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  packed_uses_.push_back(std::move(use));
-}
-
-std::vector<SavedWeight> PackedWeights::packed_uses() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<SavedWeight> uses = packed_uses_;
-  std::sort(uses.begin(), uses.end(), [](const SavedWeight& a, const SavedWeight& b) {
-    return std::tie(a.instruction, a.name) < std::tie(b.instruction, b.name);
-  });
-  return uses;
-}
-
 void PackedWeights::Release(std::span<const std::byte> bytes) const {
   if (FileOf(bytes) != nullptr) DropPages(bytes);
 }
@@ -254,7 +239,7 @@ kernels::PackedBytes InstructionWeights::Pack(
     std::span<const int> from, std::string_view layout, size_t bytes,
     const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
         fill,
-    absl::Status* why) {
+    absl::Status* why, const std::string& kind, const PackedUses::FindOrders& find) {
   std::string name(layout);
   for (int input : from) name += fmt::format("\n{}", input);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -286,7 +271,12 @@ kernels::PackedBytes InstructionWeights::Pack(
       constants, full_layout, bytes, [&](std::byte* out) { return fill(out, deferred); }, why,
       on_disk);
   if (packed == nullptr) return packed;
-  if (in_file) store_->KeepUse({instruction_, name, bytes, packed});
+  if (PackedUses* const uses = store_->uses(); in_file && uses != nullptr) {
+    std::vector<PackedUses::Source> sources;
+    for (int input : from)
+      sources.push_back({input, constants_[static_cast<size_t>(input)].address});
+    uses->Add({instruction_, name, bytes, packed}, sources, kind, find);
+  }
   packed_.emplace(std::move(name), packed);
   return packed;
 }
@@ -342,7 +332,16 @@ kernels::PackedBytes PrepareWeights::Pack(std::span<const int> from, std::string
     for (const auto& [view, data] : replaced) view->data = data;
     return memory;
   };
-  return weights_.Pack(from, layout, bytes, fill_from_inputs, &refused_);
+  if (weights_.store().uses() == nullptr)
+    return weights_.Pack(from, layout, bytes, fill_from_inputs, &refused_);
+  // The layout names everything but the inputs.
+  std::string kind(layout);
+  for (int input : from) {
+    const kernels::TensorView& view = inputs_[static_cast<size_t>(input)];
+    kind += fmt::format("\n{} {}", Name(view.dtype), fmt::join(view.shape, "x"));
+  }
+  return weights_.Pack(from, layout, bytes, fill_from_inputs, &refused_, kind,
+                       [&] { return ProbeOrders(inputs_, from, bytes, fill); });
 }
 
 void PrepareWeights::Release(int input, size_t begin, size_t end) {

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "executor/tensor.h"
 #include "executor/weights/large_constant.h"
+#include "executor/weights/packed_uses.h"
 #include "executor/weights/saved_weights.h"
 #include "executor/weights/weight_cache.h"
 #include "ir/base/source_file.h"
@@ -45,8 +46,8 @@ class PackedWeights {
     bool verify_weights = false;
     // Weights of the file of the only program that uses the store; null: none.
     std::shared_ptr<const SavedWeights> saved{};
-    // Keeps what that program packs, for `packed_uses`.
-    bool keep_uses = false;
+    // Receives what that program packs, to save it; may be null.
+    std::shared_ptr<PackedUses> uses{};
   };
   // Makes an empty store. Creates the cache folder if it is missing.
   explicit PackedWeights(Options options);
@@ -61,10 +62,7 @@ class PackedWeights {
   // Returns what the program's file has for an instruction; null if it has nothing of that size.
   // `name` is that of SavedWeight.
   kernels::PackedBytes FindSaved(int instruction, std::string_view name, size_t bytes);
-  // Keeps a result of Pack, with Options::keep_uses.
-  void KeepUse(SavedWeight use);
-  // Returns what has been kept, by instruction and name.
-  std::vector<SavedWeight> packed_uses() const;
+  PackedUses* uses() const { return options_.uses.get(); }  // Options::uses
   // Hint that nobody reads these bytes of a constant. They leave memory if they lie in a file.
   void Release(std::span<const std::byte> bytes) const;
   // Writes what was packed since the last call, if there is a cache folder.
@@ -112,7 +110,6 @@ class PackedWeights {
   std::optional<WeightCacheFile> cache_;
   std::map<WeightKey, WeightCacheFile::Entry> used_;  // that the next Save writes
   bool unsaved_ = false;
-  std::vector<SavedWeight> packed_uses_;
   Stats stats_;
 };
 
@@ -123,6 +120,7 @@ class InstructionWeights {
   struct Constant {
     Tensor tensor;                         // null: the input is not constant
     std::shared_ptr<LargeConstant> large;  // holds the bytes, if it is set
+    const void* address = nullptr;         // by which PackedUses knows it
   };
   static constexpr int kNoNumber = -1;  // an instruction of which nothing is on disk
 
@@ -134,12 +132,13 @@ class InstructionWeights {
       : store_(std::move(store)), instruction_(instruction), constants_(std::move(constants)) {}
 
   // See PackedWeights::Pack. `fill` also gets the deferred contents of the inputs `from`; null for
-  // those whose bytes exist.
+  // those whose bytes exist. `kind` and `find` are those of PackedUses::Add, for a store with uses.
   kernels::PackedBytes Pack(
       std::span<const int> from, std::string_view layout, size_t bytes,
       const std::function<bool(std::byte*, std::span<const std::shared_ptr<const DeferredBlob>>)>&
           fill,
-      absl::Status* why = nullptr);
+      absl::Status* why = nullptr, const std::string& kind = {},
+      const PackedUses::FindOrders& find = {});
   PackedWeights& store() const { return *store_; }  // the store that it shares
   // No later Pack needs the bytes of this input (Kernel::packs_once).
   void Done(int input);

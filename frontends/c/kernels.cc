@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/prepare/kernel_call.h"
 #include "frontends/c/convert.h"
 #include "frontends/c/objects.h"
 #include "ir/core/context/context.h"
@@ -58,28 +59,12 @@ struct CalledKernel {
   }
 };
 
-KernelStatus ToKernelStatus(const absl::Status& status) {
-  std::string message(status.message());
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return KernelStatus::Ok();
-    case absl::StatusCode::kInvalidArgument:
-      return KernelStatus::Invalid(std::move(message));
-    case absl::StatusCode::kUnimplemented:
-      return KernelStatus::Unsupported(std::move(message));
-    case absl::StatusCode::kResourceExhausted:
-      return KernelStatus::OutOfMemory(std::move(message));
-    default:
-      return KernelStatus::Internal(std::move(message));
-  }
-}
-
 KernelStatus RunCalled(const RunArgs& args) {
   const auto& kernel = *static_cast<const CalledKernel*>(args.data);
   TenonKernelCall call = {args.inputs, args.outputs, kernel.AttrsOf(args.attrs), args.device};
   if (kernel.prepare != nullptr) call.kept = static_cast<PreparedInC*>(args.state);
   call.scratch = args.scratch;
-  return ToKernelStatus(c::TakeStatus(kernel.run(&call, kernel.state.get())));
+  return tenon::ToKernelStatus(c::TakeStatus(kernel.run(&call, kernel.state.get())));
 }
 
 KernelStatus PrepareCalled(PrepareArgs& args, std::shared_ptr<tenon::kernels::KernelState>& state) {
@@ -88,7 +73,8 @@ KernelStatus PrepareCalled(PrepareArgs& args, std::shared_ptr<tenon::kernels::Ke
   TenonKernelCall call = {args.inputs, args.outputs, kernel.AttrsOf(args.attrs), args.device};
   call.prepare = &args;
   call.kept = kept.get();
-  KernelStatus status = ToKernelStatus(c::TakeStatus(kernel.prepare(&call, kernel.state.get())));
+  KernelStatus status =
+      tenon::ToKernelStatus(c::TakeStatus(kernel.prepare(&call, kernel.state.get())));
   if (status.ok()) state = kept;
   return status;
 }

@@ -66,9 +66,10 @@ TENON_C_API TenonStatus* tenonKernelCallSetPrepared(TenonKernelCall* call, void*
 typedef void (*TenonFillFn)(void* bytes, void* state);
 // Packs constant inputs, such as weights, into `bytes` bytes that `fill` computes. `layout` names
 // everything else on which they depend. `fill` is called during the call, and not at all for equal
-// constants and layouts of a program, or if a saved program or a weight cache has the bytes. Only
-// `fill` may read the inputs that it packs. `*packed` is valid while the kernel prepares and runs
-// with these shapes. TENON_INVALID_ARGUMENT if an input is no constant or is named twice.
+// constants and layouts of a program, or if a saved program or a weight cache has the bytes. Where
+// a program is saved, it is called again with other floats in the inputs, and only writes `bytes`.
+// Only `fill` may read the inputs that it packs. `*packed` is valid while the kernel prepares and
+// runs with these shapes. TENON_INVALID_ARGUMENT if an input is no constant or is named twice.
 TENON_C_API TenonStatus* tenonKernelCallPack(TenonKernelCall* call, const size_t* inputs,
                                              size_t num_inputs, TenonString layout, size_t bytes,
                                              TenonFillFn fill, void* state, const void** packed);

@@ -7,6 +7,7 @@
 
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
+#include "frontends/debug/compare_outputs.h"
 #include "frontends/debug/reduce/program_edit.h"
 #include "frontends/debug/step_fragment.h"
 #include "frontends/debug/step_replay.h"
@@ -101,7 +102,9 @@ class Bisection {
     plain.level = 0;
     TENON_RETURN_IF_ERROR(Optimize(copy, plain));
     TENON_ASSIGN_OR_RETURN(const Program program, Compile(std::move(copy), compile_));
-    for (const TensorSpec& output : program.outputs()) names_.push_back(output.name);
+    outputs_.emplace(program.outputs(), [this](const Tensor& actual, const Tensor& expected) {
+      return Differing(actual, expected);
+    });
     std::vector<BisectCase> runnable, finite;
     absl::Status failed =
         absl::InvalidArgumentError("there are no inputs (expected at least one case)");
@@ -132,9 +135,9 @@ class Bisection {
                           const std::vector<Tensor>& expected) const {
     for (size_t i = 0; i < results.size() && i < expected.size(); ++i) {
       if (!expected[i]) continue;
-      const Difference difference = Differing(results[i], expected[i]);
+      const Difference difference = outputs_->Compare(results, expected, i);
       if (difference.pass) continue;
-      return fmt::format("output '{}': {}", ShownName(names_[i]), difference.problem);
+      return fmt::format("output '{}': {}", ShownName(outputs_->NameOf(i)), difference.problem);
     }
     return "";
   }
@@ -240,7 +243,7 @@ class Bisection {
   CompileOptions compile_;
   BisectResult result_;
   std::vector<BisectCase> cases_;
-  std::vector<std::string> names_;
+  std::optional<OutputComparer> outputs_;  // of the model
 };
 
 }  // namespace

@@ -28,8 +28,9 @@ struct BisectOptions {
   OptimizeOptions optimize{};       // its allow_rewrite is not used
   CompileOptions compile{};         // for each program that runs
   std::vector<BisectCase> cases{};  // at least one; each program runs on all of them
-  // Compares an output with the expected one. Empty: Compare (compare.h) with these tolerances.
-  std::function<Difference(const Tensor& actual, const Tensor& expected)> compare{};
+  // Compares an output of numbers with the expected one. Empty: Compare (compare.h) with these
+  // tolerances.
+  CompareTensors compare{};
   double atol = 5e-5,         // the largest absolute difference
       rtol = 1e-4;            // and the one relative to the expected element, added to it
   bool reduce = true;         // also reduces the program before the step

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "frontends/debug/compare_outputs.h"
 #include "frontends/debug/compile_part.h"
 #include "ir/base/check.h"
 #include "ir/core/builder.h"
@@ -61,6 +62,7 @@ class PassWatcher : public RewriteObserver {
           fmt::format("{}: {}", pass, std::string(program.status().message())));
       return;
     }
+    const OutputComparer comparer(program->outputs(), options_.compare);
     std::vector<Outputs> after;
     for (size_t i = 0; i < cases_.size(); ++i) {
       absl::StatusOr<Outputs> outputs = program->Run(options_.cases[cases_[i]]);
@@ -75,16 +77,17 @@ class PassWatcher : public RewriteObserver {
         report_.findings.push_back(std::move(finding));
         return;
       }
-      if (Differs(before_[i], *outputs, finding)) report_.findings.push_back(finding);
+      if (Differs(comparer, before_[i], *outputs, finding)) report_.findings.push_back(finding);
       after.push_back(*std::move(outputs));
     }
     before_ = std::move(after);
     ++report_.compared;
   }
 
-  bool Differs(const Outputs& before, const Outputs& after, PassFinding& finding) const {
+  static bool Differs(const OutputComparer& comparer, const Outputs& before, const Outputs& after,
+                      PassFinding& finding) {
     for (size_t i = 0; i < before.size() && i < after.size(); ++i) {
-      finding.difference = options_.compare(after[i], before[i]);
+      finding.difference = comparer.Compare(after, before, i);
       if (finding.difference.pass) continue;
       finding.output = i;
       finding.type = before[i].type_text();

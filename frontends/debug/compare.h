@@ -3,6 +3,7 @@
 #define TENON_FRONTENDS_DEBUG_COMPARE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "executor/tensor.h"
@@ -17,6 +18,9 @@ struct Difference {
   int64_t element = -1;  // that `problem` shows, in row-major order; -1: none
   std::string problem;   // what differs: shape, dtype, a NaN, or the worst element; may be empty
 };
+
+// Says whether `actual` is near enough to `expected`.
+using CompareTensors = std::function<Difference(const Tensor& actual, const Tensor& expected)>;
 
 // Compares two tensors in host memory. `actual` passes under three conditions. It has the shape and
 // dtype of `expected`. NaNs and infinities are at the same places. All other elements are near:

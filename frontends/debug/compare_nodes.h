@@ -20,9 +20,6 @@ namespace tenon {
 using RunElsewhere =
     std::function<absl::StatusOr<std::vector<Tensor>>(const std::string& more_outputs)>;
 
-// Says whether `actual`, computed by Tenon, is near enough to `expected`.
-using CompareTensors = std::function<Difference(const Tensor& actual, const Tensor& expected)>;
-
 // One value in both engines.
 struct ComparedValue {
   std::string value,              // its name in the model

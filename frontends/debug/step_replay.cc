@@ -10,6 +10,7 @@
 #include "frontends/cpp/extension.h"
 #include "frontends/cpp/passes.h"
 #include "frontends/cpp/samples/sample_inputs.h"
+#include "frontends/debug/compare_outputs.h"
 #include "frontends/debug/compile_part.h"
 #include "frontends/debug/main_function.h"
 #include "ir/base/check.h"
@@ -84,6 +85,7 @@ std::optional<StepReplay::Example> StepReplay::FindExample(const Operation& modu
   const absl::StatusOr<Program> before = MakeProgram(OwnedOp(Clone(module)));
   const absl::StatusOr<Program> after = MakeProgram(std::move(changed));
   if (!before.ok() || !after.ok()) return std::nullopt;
+  const OutputComparer comparer(before->outputs(), compare);
   for (int kind = 0; kind <= kLongSample; ++kind) {
     absl::StatusOr<Sample> sample = SampleInputs(MainFunction(module), kind);
     if (!sample.ok()) continue;
@@ -91,7 +93,7 @@ std::optional<StepReplay::Example> StepReplay::FindExample(const Operation& modu
     const absl::StatusOr<std::vector<Tensor>> actual = after->Run(sample->inputs);
     if (!expected.ok() || !actual.ok() || !AreFinite(*expected)) continue;
     for (size_t i = 0; i < actual->size(); ++i) {
-      const Difference difference = compare((*actual)[i], (*expected)[i]);
+      const Difference difference = comparer.Compare(*actual, *expected, i);
       if (difference.pass) continue;
       return Example{
           fmt::format("result {}: {}\n  inputs: {}", i, difference.problem, sample->text), i,

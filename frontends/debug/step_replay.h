@@ -2,7 +2,6 @@
 #ifndef TENON_FRONTENDS_DEBUG_STEP_REPLAY_H_
 #define TENON_FRONTENDS_DEBUG_STEP_REPLAY_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +30,7 @@ class StepReplay {
   // Makes the step in a copy of `module`, everywhere. Null if there is nothing to change.
   OwnedOp Apply(const Operation& module);
 
-  using Comparison = std::function<Difference(const Tensor& actual, const Tensor& expected)>;
+  using Comparison = CompareTensors;  // of results of numbers
   // Sample inputs for which the step changes a result.
   struct Example {
     std::string text;       // what differs, and the first elements of the inputs

@@ -5,6 +5,7 @@
 #include "fmt/format.h"
 #include "ir/base/narrow_number.h"
 #include "ir/core/constants/large_elements.h"
+#include "ir/core/constants/unpacked_blob.h"
 #include "ir/core/text/parser.h"
 #include "ir/serialize/table_reader.h"
 
@@ -33,6 +34,61 @@ bool TableReader::ReadBlobs(ByteReader& in) {
     if (begin % kDataAlignment != 0 || begin > file_.size() || size > file_.size() - begin)
       return Damaged(in, "a constant lies outside of the file");
     blobs_.push_back({begin, size, nullptr});
+  }
+  return true;
+}
+
+std::shared_ptr<const Blob> TableReader::BlobAt(uint64_t begin, uint64_t size) const {
+  const std::span<const std::byte> bytes = AsBytes(file_.substr(begin, size));
+  return owner_ == nullptr ? Blob::Copy(bytes)
+         : mapped_         ? Blob::OfFile(bytes, owner_)
+                           : Blob::Borrow(bytes, owner_);
+}
+
+bool TableReader::ReadOrder(ByteReader& in, ElementOrder& order) {
+  order.element_bytes = in.Varint();
+  order.parts.resize(in.Count(3));
+  for (ElementOrder::Part& part : order.parts) {
+    part.plain = in.Signed();
+    part.packed = in.Signed();
+    part.loops.resize(in.Count(3));
+    for (ElementOrder::Loop& loop : part.loops) {
+      loop.count = in.Signed();
+      loop.plain = in.Signed();
+      loop.packed = in.Signed();
+    }
+  }
+  return in.ok() || Damaged(in, "the order of a packed constant is cut off");
+}
+
+// Constants that are data of the program in another order. `data`: its places.
+bool TableReader::ReadPackedBlobs(ByteReader& in, const ByteReader& data) {
+  absl::flat_hash_map<uint64_t, std::shared_ptr<const Blob>> sources;  // by number of data
+  const uint64_t count = in.left() == 0 ? 0 : in.Count(4);
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t blob = 0, number = 0;
+    if (!Index(in, blobs_.size(), blob, "constant") ||
+        !Index(in, data.left() / kDataBytes, number, "number of packed data"))
+      return false;
+    ByteReader table = data;
+    table.Raw(number * kDataBytes);
+    const std::string_view entry = table.Raw(kDataBytes);
+    const uint64_t begin = LoadU64(entry.data()), size = LoadU64(entry.data() + 8);
+    if (begin > file_.size() || size > file_.size() - begin)
+      return Damaged(in, "a packed constant lies outside of the file");
+    ElementOrder order;
+    if (!ReadOrder(in, order)) return false;
+    BlobPlace& place = blobs_[blob];
+    if (place.packed != nullptr || place.begin != kPackedOffset || !Fits(order, place.size, size))
+      return Damaged(in, "an order that does not give the packed constant");
+    std::shared_ptr<const Blob>& source = sources[number];
+    if (source == nullptr) source = BlobAt(begin, size);
+    place.packed = UnpackedBlob(std::move(order), source, place.size);
+  }
+  if (!in.AtEnd()) return Damaged(in, "the packed constants do not fill their section");
+  for (const BlobPlace& place : blobs_) {
+    if (place.begin == kPackedOffset && place.packed == nullptr)
+      return Damaged(in, "a constant of which the file has no bytes");
   }
   return true;
 }
@@ -210,13 +266,14 @@ bool TableReader::ReadLarge(ByteReader& in, Type type, uint64_t size, Attribute&
     return Damaged(in, fmt::format("{} bytes for a constant of {}, which needs {}", place.size,
                                    type.text(), size));
   }
-  const std::string_view bytes = file_.substr(place.begin, place.size);
-  if (!CheckElements(in, type.dtype(), bytes)) return false;
-  if (place.blob == nullptr) {
-    place.blob = owner_ == nullptr ? Blob::Copy(AsBytes(bytes))
-                 : mapped_         ? Blob::OfFile(AsBytes(bytes), owner_)
-                                   : Blob::Borrow(AsBytes(bytes), owner_);
+  if (place.packed != nullptr) {
+    if (BitsOf(type.dtype()) < 8)
+      return Damaged(in, fmt::format("a packed constant of {}", Name(type.dtype())));
+    attribute = DeferredElements(context_, type, place.packed);
+    return true;
   }
+  if (!CheckElements(in, type.dtype(), file_.substr(place.begin, place.size))) return false;
+  if (place.blob == nullptr) place.blob = BlobAt(place.begin, place.size);
   attribute = LargeElements(context_, type, place.blob);
   return true;
 }

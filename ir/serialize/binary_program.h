@@ -11,7 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ir/base/element_order.h"
 #include "ir/base/text_sink.h"
+#include "ir/core/attribute.h"
 #include "ir/core/operation.h"
 #include "ir/serialize/binary_module.h"
 
@@ -28,10 +30,18 @@ struct BinaryProgram {
     std::span<const std::byte> bytes;  // the caller's
   };
   std::vector<Data> data;  // in the order of the file
+  // A constant of both modules whose bytes the file does not hold: they are unpacked from data.
+  struct Packed {
+    Attribute constant;  // large Elements of at least 8 bits each
+    size_t data = 0;     // the position in `data`
+    ElementOrder order;  // which must give exactly the bytes of the constant
+  };
+  std::vector<Packed> packed{};  // others keep their bytes
 };
 
 // Writes `module` as WriteBinaryModule does, and the program behind it. Constants that both have
-// are stored once. Errors are those of WriteBinaryModule.
+// are stored once. Readers that do not know BinaryProgram::packed refuse a file that has any.
+// Errors are those of WriteBinaryModule.
 absl::Status WriteBinaryProgram(const Operation& module, const BinaryProgram& program,
                                 TextSink sink);
 
@@ -50,7 +60,7 @@ struct FoundProgram {
     uint64_t checksum = 0;   // the XXH3-64 of the bytes, which nobody has compared
   };
   std::vector<Data> data;  // in the order of the file
-  // A large constant of one of the two modules.
+  // A large constant of one of the two modules, other than those of BinaryProgram::packed.
   struct Checked {
     std::string_view bytes;  // at a multiple of 64 in the file
     uint64_t checksum = 0;   // the XXH3-64 of the bytes, which nobody has compared

@@ -42,9 +42,14 @@ enum class Section : uint32_t {
   kProgramUse = 11,   // facts about the program, and who uses which data
   kProgramData = 12,  // the places of the data
   kBlobSums = 13,     // the XXH3-64 (u64) of the bytes of each entry of kBlobs
+  // Only with a program, and not optional: entries of kBlobs that are in the file only as data of
+  // the program. For each its number and the number of the data, then an ElementOrder.
+  kPackedBlobs = 14,
 };
 inline constexpr uint32_t kRequiredSections = 8;  // those before kNames
-inline constexpr uint32_t kKnownSections = 13;
+inline constexpr uint32_t kKnownSections = 14;
+// The offset of an entry of kBlobs that kPackedBlobs names.
+inline constexpr uint64_t kPackedOffset = 0;
 // An entry of kProgramData: offset, size and XXH3-64 of the data (u64 each).
 inline constexpr size_t kDataBytes = 24;
 

@@ -127,6 +127,8 @@ bool ModuleReader::ReadSections() {
     if (found[static_cast<size_t>(kind)] != has_program_)
       return failure_.Damaged(kHeaderBytes, "some sections of a program, and not all of them");
   }
+  if (found[static_cast<size_t>(Section::kPackedBlobs)] && !has_program_)
+    return failure_.Damaged(kHeaderBytes, "packed constants without the program that packs them");
   return true;
 }
 
@@ -154,9 +156,11 @@ bool ModuleReader::ReadSums(FoundProgram& program) {
     return failure_.Damaged(sums.position(), "not one checksum for each constant");
   while (!sums.AtEnd()) {
     const uint64_t at = blobs.position();
+    const std::string_view entry = blobs.Raw(kBlobBytes), sum = sums.Raw(sizeof(uint64_t));
+    if (LoadU64(entry.data()) == kPackedOffset) continue;  // the data has a checksum of its own
     FoundProgram::Checked& constant = program.constants.emplace_back();
-    if (!BytesAt(blobs.Raw(kBlobBytes).data(), at, constant.bytes)) return false;
-    constant.checksum = LoadU64(sums.Raw(sizeof(uint64_t)).data());
+    if (!BytesAt(entry.data(), at, constant.bytes)) return false;
+    constant.checksum = LoadU64(sum.data());
   }
   return true;
 }

@@ -17,6 +17,7 @@ bool TableReader::Read(Sections& sections) {
   };
   return ReadStrings(section(Section::kStrings)) && ReadDims(section(Section::kDims)) &&
          ReadTypes(section(Section::kTypes)) && ReadBlobs(section(Section::kBlobs)) &&
+         ReadPackedBlobs(section(Section::kPackedBlobs), section(Section::kProgramData)) &&
          ReadAttributes(section(Section::kAttributes)) &&
          ReadLocations(section(Section::kLocations)) && ReadOps(section(Section::kOps));
 }

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "ir/base/element_order.h"
+#include "ir/core/constants/deferred_blob.h"
 #include "ir/core/operation.h"
 #include "ir/serialize/byte_reader.h"
 #include "ir/serialize/failure.h"
@@ -71,13 +73,17 @@ class TableReader {
  private:
   struct BlobPlace {
     uint64_t begin, size;
-    std::shared_ptr<const Blob> blob;  // made when it is used first
+    std::shared_ptr<const Blob> blob;              // made when it is used first
+    std::shared_ptr<const DeferredBlob> packed{};  // in place of bytes in the file
   };
 
   bool ReadStrings(ByteReader& in);
   bool ReadDims(ByteReader& in);
   bool ReadTypes(ByteReader& in);
   bool ReadBlobs(ByteReader& in);
+  bool ReadPackedBlobs(ByteReader& in, const ByteReader& data);
+  bool ReadOrder(ByteReader& in, ElementOrder& order);
+  std::shared_ptr<const Blob> BlobAt(uint64_t begin, uint64_t size) const;
   bool ReadAttributes(ByteReader& in);
   bool ReadLocations(ByteReader& in);
   bool ReadOps(ByteReader& in);

@@ -112,10 +112,22 @@ uint32_t TableWriter::TypeOf(Type type) {
   return number;
 }
 
+namespace {
+
+std::string KeyOfBlob(Attribute large) {
+  return fmt::format("{}:{}", StoredBytes(large), ContentHash(large));
+}
+
+}  // namespace
+
+size_t TableWriter::FindLarge(Attribute constant) const {
+  const auto at = blob_index_.find(KeyOfBlob(constant));
+  return at == blob_index_.end() ? large_.size() : at->second;
+}
+
 uint32_t TableWriter::BlobOf(Attribute large) {
   const auto [at, added] =
-      blob_index_.try_emplace(fmt::format("{}:{}", StoredBytes(large), ContentHash(large)),
-                              static_cast<uint32_t>(large_.size()));
+      blob_index_.try_emplace(KeyOfBlob(large), static_cast<uint32_t>(large_.size()));
   if (added) large_.push_back(large);
   return at->second;
 }

@@ -48,6 +48,8 @@ class TableWriter {
   std::string Ops() const { return op_names_.Section() + forms_.Section(); }
   // The large constants, one for each of different bytes.
   const std::vector<Attribute>& large() const { return large_; }
+  // The position in large() of a constant with the bytes of `constant`; large().size() if none has.
+  size_t FindLarge(Attribute constant) const;
 
  private:
   uint32_t DimOf(DimExpr dim);

@@ -166,6 +166,7 @@ class ModuleWriter {
     if (program_ != nullptr) {
       TENON_RETURN_IF_ERROR(lowered_.Write(*program_->module));
       NoteUses();
+      NotePacked();
     }
     if (program_ != nullptr) TENON_RETURN_IF_ERROR(SumConstants());
     const std::string structure = Structure();
@@ -205,12 +206,45 @@ class ModuleWriter {
     for (const BinaryProgram::Data& use : program_->data) {
       const auto [number, is_new] =
           known.try_emplace({use.bytes.data(), use.bytes.size()}, data_.size());
+      data_numbers_.push_back(number->second);
       if (is_new) data_.push_back(use.bytes);
       uses_.Varint(use.user);
       PutText(use.name);
       uses_.Varint(number->second);
     }
   }
+
+  // The constants that are unpacked from data.
+  void NotePacked() {
+    is_packed_.resize(tables_.large().size());
+    uint64_t count = 0;
+    ByteWriter entries;
+    for (const BinaryProgram::Packed& packed : program_->packed) {
+      const size_t number = tables_.FindLarge(packed.constant);
+      if (number == is_packed_.size() || is_packed_[number]) continue;
+      is_packed_[number] = true;
+      ++count;
+      entries.Varint(number);
+      entries.Varint(data_numbers_[packed.data]);
+      entries.Varint(packed.order.element_bytes);
+      entries.Varint(packed.order.parts.size());
+      for (const ElementOrder::Part& part : packed.order.parts) {
+        entries.Signed(part.plain);
+        entries.Signed(part.packed);
+        entries.Varint(part.loops.size());
+        for (const ElementOrder::Loop& loop : part.loops) {
+          entries.Signed(loop.count);
+          entries.Signed(loop.plain);
+          entries.Signed(loop.packed);
+        }
+      }
+    }
+    if (count == 0) return;
+    packed_.Varint(count);
+    packed_.Raw(entries.bytes());
+  }
+
+  bool IsPacked(size_t large) const { return large < is_packed_.size() && is_packed_[large]; }
 
   void PutText(std::string_view text) {
     uses_.Varint(text.size());
@@ -238,6 +272,7 @@ class ModuleWriter {
       sections.push_back(
           {Section::kProgramData, std::string(data_.size() * kDataBytes, '\0'), true});
       sections.push_back({Section::kBlobSums, sums_.bytes(), true});
+      if (packed_.size() > 0) sections.push_back({Section::kPackedBlobs, packed_.bytes()});
     }
     uint64_t size = kHeaderBytes + std::size(sections) * kSectionBytes;
     for (const NewSection& section : sections) size += section.bytes.size();
@@ -249,7 +284,14 @@ class ModuleWriter {
       end = begin + bytes;
     };
     ByteWriter blobs, data;
-    for (const Attribute constant : large) place(blobs, StoredBytes(constant));
+    for (size_t i = 0; i < large.size(); ++i) {
+      if (!IsPacked(i)) {
+        place(blobs, StoredBytes(large[i]));
+        continue;
+      }
+      blobs.U64(kPackedOffset);
+      blobs.U64(StoredBytes(large[i]));
+    }
     for (const std::span<const std::byte> bytes : data_) {
       place(data, bytes.size());
       data.U64(XXH3_64bits(bytes.data(), bytes.size()));
@@ -309,9 +351,10 @@ class ModuleWriter {
   }
 
   absl::Status PutConstants(uint64_t& at, TextSink sink) {
-    for (const Attribute constant : tables_.large()) {
+    for (size_t i = 0; i < tables_.large().size(); ++i) {
+      if (IsPacked(i)) continue;
       TENON_RETURN_IF_ERROR(PutPadding(at, sink));
-      TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> blob, BytesOf(constant));
+      TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> blob, BytesOf(tables_.large()[i]));
       TENON_RETURN_IF_ERROR(PutBytes(blob->bytes(), at, sink));
       blob->DropPages();
     }
@@ -322,8 +365,10 @@ class ModuleWriter {
   const BinaryProgram* const program_;
   TableWriter tables_;
   BodyWriter body_, lowered_;
-  ByteWriter uses_, sums_;
+  ByteWriter uses_, sums_, packed_;
   std::vector<std::span<const std::byte>> data_;
+  std::vector<uint64_t> data_numbers_;  // in data_, by BinaryProgram::data
+  std::vector<bool> is_packed_;         // by the number of a large constant
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "frontends/cpp/extension.h"
+#include "frontends/cpp/files/strings.h"
 #include "frontends/cpp/rules/rule_names.h"
 #include "frontends/cpp/tenon.h"
 #include "frontends/debug/bisect.h"
@@ -232,6 +233,32 @@ TEST(BisectTest, NothingToFind) {
   options.optimize.pipeline = "plan-memory";
   options.cases = {ChainCase()};
   EXPECT_TRUE(absl::IsFailedPrecondition(Bisect(model, options).status()));
+}
+
+// Equal strings may lie at other places of their text.
+TEST(BisectTest, OutputsOfStringsAreComparedAsStrings) {
+  const Model model = Loaded(R"ir(
+func.func() <{arg_attrs = [{core.name = "x#spans"}, {core.name = "x#text"}], function_type = (tensor<2xi64>, tensor<?xui8>) -> (tensor<2xi64>, tensor<?xui8>), res_attrs = [{core.name = "y#spans"}, {core.name = "y#text"}], sym_name = "main"}> ({
+^bb0(%s: tensor<2xi64>, %t: tensor<?xui8>):
+  func.return(%s, %t) : (tensor<2xi64>, tensor<?xui8>) -> ()
+}) : () -> ()
+)ir");
+  const auto packed = [](const std::vector<std::string>& words) {
+    return *PackStrings({{static_cast<int64_t>(words.size())}, words});
+  };
+  BisectOptions options;
+  options.cases = {{packed({"a", "bc"}), packed({"bc", "a"})}};
+  auto* const spans = options.cases[0].expected[0].as<int64_t>();
+  std::swap(spans[0], spans[1]);
+  absl::StatusOr<BisectResult> result = Bisect(model, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome, BisectResult::Outcome::kNoDifference) << result->difference;
+  std::swap(spans[0], spans[1]);
+  result = Bisect(model, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outcome, BisectResult::Outcome::kWrongBefore);
+  EXPECT_EQ(result->difference,
+            "output 'y': 2 of 2 elements differ; element 0 is 'a', expected 'bc'");
 }
 
 TEST(RuleNamesTest, Patterns) {

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "ir/base/inline_xxhash.h"
 #include "ir/core/context/context.h"
 #include "ir/serialize/format.h"
@@ -34,8 +36,10 @@ class BinaryProgramTest : public ::testing::Test {
                         "%0 = k.call() {v = \"low\"} : () -> tensor<2xf32>\n"
                         "k.end(%0) : (tensor<2xf32>) -> ()\n")) {}
 
-  std::string WrittenProgram(std::vector<BinaryProgram::Data> data) {
+  std::string WrittenProgram(std::vector<BinaryProgram::Data> data,
+                             std::vector<BinaryProgram::Packed> packed = {}) {
     BinaryProgram program;
+    program.packed = std::move(packed);
     program.module = lowered_.get();
     program.facts = {"isa", "", std::string("\0\xff", 2)};
     program.data = std::move(data);
@@ -154,6 +158,104 @@ TEST_F(BinaryProgramTest, ConstantsHaveChecksums) {
   SetNumberAt(fewer, sums + 16, 8, 0);
   Seal(fewer);
   EXPECT_THAT(MessageOf(fewer), HasSubstr("not one checksum for each constant"));
+}
+
+// 2000 numbers that are in the file only in panels of 16, the last one with padding.
+class PackedConstantTest : public BinaryProgramTest {
+ protected:
+  PackedConstantTest() {
+    std::string text = "%0 = x.a() {v = dense<\"0x";
+    for (int i = 0; i < 2000; ++i) {
+      text += fmt::format("{:02X}{:02X}803F", i % 256, i / 256);
+      numbers_.push_back(0x3F800000u + static_cast<uint32_t>(i));
+    }
+    module_ = Parsed(context_, text + "\"> : tensor<50x40xf32>} : () -> tensor<50x40xf32>\n");
+    module_->Walk([&](Operation* op) {
+      if (op->name() == "x.a") constant_ = op->discardable_attrs().Get("v");
+    });
+    for (int begin = 0; begin < 40; begin += 16) {
+      for (int row = 0; row < 50; ++row) {
+        for (int j = begin; j < begin + 16; ++j)
+          packed_.push_back(j < 40 ? numbers_[static_cast<size_t>(row * 40 + j)] : 0);
+      }
+    }
+    order_ = {
+        4,
+        {{0, 0, {{16, 1, 1}, {50, 40, 16}, {2, 16, 800}}}, {32, 1600, {{8, 1, 1}, {50, 40, 16}}}}};
+    whole_ =
+        WrittenProgram({{7, "w", std::as_bytes(std::span(packed_))}}, {{constant_, 0, order_}});
+  }
+
+  std::string ErrorOf(const std::string& bytes) {
+    const absl::StatusOr<OwnedOp> module = test::ReadBack(context_, bytes);
+    return module.ok() ? "" : std::string(module.status().message());
+  }
+  std::string Section(binary::Section kind) {
+    const size_t at = EntryOf(whole_, kind);
+    return whole_.substr(NumberAt(whole_, at + 8, 8), NumberAt(whole_, at + 16, 8));
+  }
+
+  std::vector<uint32_t> numbers_, packed_;
+  Attribute constant_;
+  ElementOrder order_;
+  std::string whole_;
+};
+
+TEST_F(PackedConstantTest, IsInTheFileOnceAndReadAsItWas) {
+  const std::string plain = WrittenProgram({{7, "w", std::as_bytes(std::span(packed_))}});
+  EXPECT_LT(whole_.size() + 7900, plain.size());
+  const absl::StatusOr<OwnedOp> module = test::ReadBack(context_, whole_);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(FullText(**module), FullText(*module_));
+  // The checksum is that of the data.
+  const absl::StatusOr<FoundProgram> found = FindBinaryProgram(context_, whole_);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(found->constants, IsEmpty());
+  EXPECT_EQ(found->data[0].bytes.size(), packed_.size() * 4);
+  // Written again without a program, the constant is as every other.
+  EXPECT_EQ(Written(**module), Written(*module_));
+}
+
+// Builds that do not know packed constants refuse the file.
+TEST_F(PackedConstantTest, IsNotOptional) {
+  const size_t at = EntryOf(whole_, binary::Section::kPackedBlobs);
+  ASSERT_NE(at, 0u);
+  EXPECT_EQ(NumberAt(whole_, at + 4, 4), 0u);
+  std::string unknown = whole_;
+  SetNumberAt(unknown, at, 4, 60);
+  Seal(unknown);
+  EXPECT_THAT(ErrorOf(unknown), HasSubstr("a section of the unknown kind 60"));
+  // Skipped by a reader, the constant has no bytes.
+  SetNumberAt(unknown, at + 4, 4, binary::kOptional);
+  Seal(unknown);
+  EXPECT_THAT(ErrorOf(unknown), HasSubstr("a constant of which the file has no bytes"));
+}
+
+TEST_F(PackedConstantTest, WrongOrdersAreErrors) {
+  const size_t at = EntryOf(whole_, binary::Section::kPackedBlobs);
+  const size_t section = NumberAt(whole_, at + 8, 8), size = NumberAt(whole_, at + 16, 8);
+  int errors = 0;
+  for (size_t i = 0; i < size; ++i) {
+    for (const int value : {0, 1, 2, 5, 0x7f, 0x80, 0xff}) {
+      std::string wrong = whole_;
+      wrong[section + i] = static_cast<char>(value);
+      Seal(wrong);
+      const absl::StatusOr<OwnedOp> module = test::ReadBack(context_, wrong);
+      // Another place inside of both sides is a constant of other numbers.
+      if (module.ok()) {
+        EXPECT_EQ(FullText(**module).size(), FullText(*module_).size());
+      } else {
+        EXPECT_THAT(std::string(module.status().message()), HasSubstr("damaged at byte"));
+        ++errors;
+      }
+    }
+  }
+  EXPECT_GT(errors, 100);
+  // Each constant is packed once.
+  std::string cut = whole_;
+  SetNumberAt(cut, at + 16, 8, size - 1);
+  Seal(cut);
+  EXPECT_THAT(ErrorOf(cut), HasSubstr("the order of a packed constant is cut off"));
 }
 
 }  // namespace

@@ -57,17 +57,20 @@ class Record(unittest.TestCase):
                       "--against=onnxruntime,openvino --threads=2\n", done.stdout)
         self.assertIn("--precision=int8\n", done.stdout)
         self.assertIn("start_time.py", done.stdout)
+        # Starts from saved programs, and from the file that ONNX Runtime has optimized.
+        self.assertIn("test_data_set_0 --against=onnxruntime,onnxruntime-saved\n",
+                      "".join(line + "\n" for line in done.stdout.splitlines() if not line.startswith("not run: ")))
         self.assertIn("not run: ", done.stdout)
         runs = [line for line in done.stdout.splitlines() if not line.startswith("not run: ")]
         self.assertFalse([line for line in runs if "$" in line])
         self.assertFalse(self.record.exists())
 
     def test_records_and_compares(self):
-        # start_time.py runs for real here, and fails without its program: that is told, and the rest is recorded.
+        # Both commands of start_time.py run for real here, and fail without their program: that is told, and the rest is recorded.
         done = self.measure([1.1, 1.2, 1.3])
         self.assertEqual(done.returncode, 1)
         self.assertIn("start_time.py", done.stderr)
-        self.assertIn("0 regressions, 1 failures", done.stdout)
+        self.assertIn("0 regressions, 2 failures", done.stdout)
         lines = self.lines()
         self.assertEqual(len({line["command"] for line in lines}), len(lines))
         self.assertEqual({key: lines[0][key] for key in ("model", "engine", "version", "median", "low", "high", "tenon_ms", "rounds")},

@@ -6,7 +6,7 @@
 #include "executor/profile/profile_report.h"
 #include "fmt/format.h"
 #include "frontends/cpp/files/saved_program.h"
-#include "frontends/cpp/files/strings.h"
+#include "frontends/debug/compare_outputs.h"
 #include "ir/base/check.h"
 #include "ir/base/write_file.h"
 #include "tools/command_line/device.h"
@@ -258,25 +258,20 @@ absl::StatusOr<CaseReport> RunCase(const Options& options, const Programs& progr
                          programs.optimized_program.Run(c.inputs, run));
   CaseReport report;
   report.name = c.name;
-  const std::vector<StringPorts> strings = FindStrings(programs.optimized_program.outputs());
-  const auto compare = [&](std::span<const Tensor> actual, std::span<const Tensor> expected,
-                           size_t i) {
-    for (const StringPorts& ports : strings) {
-      if (i != ports.first && i != ports.first + 1) continue;
-      return CompareStrings(actual.subspan(ports.first, 2), expected.subspan(ports.first, 2));
-    }
-    return tools::CompareOutput(options, actual[i], expected[i]);
-  };
+  const OutputComparer comparer(programs.optimized_program.outputs(),
+                                [&](const Tensor& actual, const Tensor& expected) {
+                                  return tools::CompareOutput(options, actual, expected);
+                                });
   for (size_t i = 0; i < optimized.size(); ++i) {
     OutputReport output;
     output.name = programs.optimized_program.outputs()[i].name;
     output.type = optimized[i].type_text();
     output.has_expected = i < c.expected.size() && static_cast<bool>(c.expected[i]);
     if (output.has_expected) {
-      output.original = compare(original, c.expected, i);
-      output.optimized = compare(optimized, c.expected, i);
+      output.original = comparer.Compare(original, c.expected, i);
+      output.optimized = comparer.Compare(optimized, c.expected, i);
     }
-    output.between = compare(optimized, original, i);
+    output.between = comparer.Compare(optimized, original, i);
     report.outputs.push_back(std::move(output));
   }
   if (outputs != nullptr) *outputs = std::move(optimized);

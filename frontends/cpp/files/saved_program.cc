@@ -11,6 +11,7 @@
 #include "executor/session.h"
 #include "executor/weights/build_identity.h"
 #include "fmt/format.h"
+#include "frontends/cpp/files/replaced_constants.h"
 #include "frontends/cpp/loading.h"
 #include "frontends/cpp/version.h"
 #include "frontends/debug/main_function.h"
@@ -20,6 +21,7 @@
 #include "ir/base/out_of_memory.h"
 #include "ir/base/shown_text.h"
 #include "ir/base/write_file.h"
+#include "ir/core/constants/deferred_blob.h"
 #include "ir/serialize/binary_program.h"
 #include "kernels/cpu/isa.h"
 
@@ -197,7 +199,7 @@ absl::Status WriteSaved(const Model& model, const Model& lowered, const std::str
     program.facts.push_back(name);
     program.facts.push_back(value);
   }
-  const std::vector<SavedWeight> weights = compiled.weights->packed_uses();
+  const std::vector<SavedWeight> weights = compiled.weights->uses()->weights();
   std::set<const std::byte*> counted;
   for (const SavedWeight& weight : weights) {
     program.data.push_back({static_cast<uint64_t>(weight.instruction),
@@ -206,6 +208,12 @@ absl::Status WriteSaved(const Model& model, const Model& lowered, const std::str
     if (counted.insert(weight.data.get()).second) report.weight_bytes += weight.bytes;
   }
   report.weights = weights.size();
+  TENON_ASSIGN_OR_RETURN(program.packed,
+                         ReplacedConstants(*lowered.module(), *compiled.weights->uses(), weights));
+  for (const BinaryProgram::Packed& packed : program.packed) {
+    ++report.replaced;
+    report.replaced_bytes += StoredBytes(packed.constant);
+  }
   return WriteFile(
       path, [&](TextSink sink) { return WriteBinaryProgram(*model.module(), program, sink); });
 }
@@ -217,7 +225,7 @@ absl::Status Save(const Model& model, const std::string& path, const SaveProgram
   TENON_RETURN_IF_ERROR(LowerModel(lowered, /*reference=*/false, options.gpu != nullptr));
   PackedWeights::Options weights;
   weights.files = model.files();
-  weights.keep_uses = true;
+  weights.uses = std::make_shared<PackedUses>();
   ProgramOptions compile;
   compile.threads = options.threads;
   compile.kernels = KernelsOf(model.extension().get());
@@ -235,10 +243,11 @@ absl::Status Save(const Model& model, const std::string& path, const SaveProgram
 
 absl::Status SaveProgram(const Model& model, const std::string& path,
                          const SaveProgramOptions& options, SaveProgramReport* report) {
-  SaveProgramReport unused;
-  return WithoutBadAlloc("saving a program", [&] {
-    return Save(model, path, options, report != nullptr ? *report : unused);
-  });
+  SaveProgramReport saved;
+  const absl::Status status =
+      WithoutBadAlloc("saving a program", [&] { return Save(model, path, options, saved); });
+  if (report != nullptr) *report = saved;
+  return status;
 }
 
 absl::StatusOr<Program> LoadProgram(const std::string& path, const LoadProgramOptions& options,

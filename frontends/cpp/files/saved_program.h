@@ -40,16 +40,19 @@ struct SaveProgramOptions {
 struct SaveProgramReport {
   size_t weights = 0,    // packed weights; equal ones count for each operation that reads them
       weight_bytes = 0;  // their size, the same bytes once
+  // Constants that the file holds only as packed weights, and their size in the model.
+  size_t replaced = 0, replaced_bytes = 0;
 };
 
 // Lowers a copy of the model's main function, makes the runs, and writes one file: the
 // model, the lowered program with its memory plan, and the packed weights. The file is a binary
 // module (binary_module.h), which Load reads as the model. It replaces `path` once it is whole.
 //
-// Weights lie in the file as the model has them, and once more as they are packed. So it also
-// starts where the packed ones do not fit. Values of Program::ReplaceParameters are not in it.
-// Errors are those of Compile, of a run and of WriteFile (ir/base/write_file.h). `report` may be
-// null.
+// A weight lies in the file once, as it is packed, if all of its readers pack it in these runs and
+// packing only moves its elements. Whoever reads it otherwise unpacks it, exactly. Other weights
+// lie in the file as the model has them, and once more as they are packed. Values of
+// Program::ReplaceParameters are not in it. Errors are those of Compile, of a run and of WriteFile
+// (ir/base/write_file.h). `report` may be null.
 absl::Status SaveProgram(const Model& model, const std::string& path,
                          const SaveProgramOptions& options = {},
                          SaveProgramReport* report = nullptr);

@@ -9,11 +9,11 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "fmt/format.h"
 #include "frontends/cpp/extension.h"
-#include "frontends/cpp/files/strings.h"
 #include "frontends/cpp/files/test_cases.h"
 #include "frontends/cpp/plugin.h"
 #include "frontends/cpp/samples/sample_inputs.h"
@@ -22,6 +22,7 @@
 #include "frontends/debug/check_passes.h"
 #include "frontends/debug/check_steps.h"
 #include "frontends/debug/compare_nodes.h"
+#include "frontends/debug/compare_outputs.h"
 #include "frontends/python/bindings/dlpack.h"
 #include "frontends/python/bindings/model.h"
 #include "frontends/python/bindings/program.h"
@@ -70,14 +71,107 @@ CompileOptions CompileOptionsOf(bool reference) {
   return options;
 }
 
-nb::dict DictOf(const Difference& difference) {
+// A member of a report, with its key in the dict that Python gets.
+template <typename Report, typename Value>
+struct Field {
+  const char* key;
+  Value Report::*member;
+};
+
+constexpr std::tuple kDifferenceFields = {
+    Field{"passed", &Difference::pass}, Field{"max_abs", &Difference::max_abs},
+    Field{"max_rel", &Difference::max_rel}, Field{"element", &Difference::element},
+    Field{"problem", &Difference::problem}};
+constexpr std::tuple kComparedValueFields = {
+    Field{"value", &ComparedValue::value}, Field{"node", &ComparedValue::node},
+    Field{"type", &ComparedValue::type}, Field{"difference", &ComparedValue::difference}};
+constexpr std::tuple kBisectFields = {
+    Field{"outcome", &BisectResult::outcome},   Field{"difference", &BisectResult::difference},
+    Field{"step", &BisectResult::step},         Field{"steps", &BisectResult::steps},
+    Field{"kind", &BisectResult::kind},         Field{"name", &BisectResult::name},
+    Field{"place", &BisectResult::place},       Field{"pass_entry", &BisectResult::pass},
+    Field{"function", &BisectResult::function}, Field{"op", &BisectResult::op},
+    Field{"nodes", &BisectResult::nodes},       Field{"reduced", &BisectResult::reduced},
+    Field{"example", &BisectResult::example},   Field{"before", &BisectResult::before},
+    Field{"after", &BisectResult::after}};
+constexpr std::tuple kPassFindingFields = {
+    Field{"pass_entry", &PassFinding::pass}, Field{"function", &PassFinding::function},
+    Field{"case", &PassFinding::test_case},  Field{"output", &PassFinding::output},
+    Field{"type", &PassFinding::type},       Field{"difference", &PassFinding::difference}};
+constexpr std::tuple kPassesFields = {
+    Field{"changed", &PassesReport::changed}, Field{"compared", &PassesReport::compared},
+    Field{"skipped", &PassesReport::skipped}, Field{"findings", &PassesReport::findings}};
+constexpr std::tuple kStepFindingFields = {Field{"step", &StepFinding::step},
+                                           Field{"kind", &StepFinding::kind},
+                                           Field{"name", &StepFinding::name},
+                                           Field{"place", &StepFinding::place},
+                                           Field{"pass_entry", &StepFinding::pass},
+                                           Field{"function", &StepFinding::function},
+                                           Field{"op", &StepFinding::op},
+                                           Field{"nodes", &StepFinding::nodes},
+                                           Field{"result", &StepFinding::result},
+                                           Field{"type", &StepFinding::type},
+                                           Field{"difference", &StepFinding::difference},
+                                           Field{"example", &StepFinding::example},
+                                           Field{"before", &StepFinding::before}};
+constexpr std::tuple kStepsFields = {
+    Field{"steps", &StepsReport::steps}, Field{"run", &StepsReport::run},
+    Field{"not_run", &StepsReport::not_run}, Field{"findings", &StepsReport::findings}};
+constexpr std::tuple kKernelFindingFields = {
+    Field{"op", &KernelFinding::op},         Field{"nodes", &KernelFinding::nodes},
+    Field{"kernel", &KernelFinding::kernel}, Field{"result", &KernelFinding::result},
+    Field{"type", &KernelFinding::type},     Field{"difference", &KernelFinding::difference},
+    Field{"inputs", &KernelFinding::inputs}, Field{"program", &KernelFinding::program}};
+constexpr std::tuple kKernelsFields = {
+    Field{"ops", &KernelsReport::ops}, Field{"compared", &KernelsReport::compared},
+    Field{"skipped", &KernelsReport::skipped}, Field{"findings", &KernelsReport::findings}};
+
+constexpr const auto& FieldsOf(const Difference&) { return kDifferenceFields; }
+constexpr const auto& FieldsOf(const ComparedValue&) { return kComparedValueFields; }
+constexpr const auto& FieldsOf(const BisectResult&) { return kBisectFields; }
+constexpr const auto& FieldsOf(const PassFinding&) { return kPassFindingFields; }
+constexpr const auto& FieldsOf(const PassesReport&) { return kPassesFields; }
+constexpr const auto& FieldsOf(const StepFinding&) { return kStepFindingFields; }
+constexpr const auto& FieldsOf(const StepsReport&) { return kStepsFields; }
+constexpr const auto& FieldsOf(const KernelFinding&) { return kKernelFindingFields; }
+constexpr const auto& FieldsOf(const KernelsReport&) { return kKernelsFields; }
+
+template <typename Report>
+concept HasFields = requires(const Report& report) {
+  FieldsOf(report);
+};
+
+// A value as Python has it: a dict for a report, a list for some.
+template <typename Value>
+nb::object PythonOf(const Value& value) {
+  return nb::cast(value);
+}
+nb::object PythonOf(BisectResult::Outcome outcome) {
+  switch (outcome) {
+    case BisectResult::Outcome::kStep:
+      return nb::str("step");
+    case BisectResult::Outcome::kNoDifference:
+      return nb::str("no difference");
+    case BisectResult::Outcome::kWrongBefore:
+      break;
+  }
+  return nb::str("wrong before");
+}
+template <HasFields Report>
+nb::object PythonOf(const std::vector<Report>& reports);
+template <HasFields Report>
+nb::object PythonOf(const Report& report) {
   nb::dict dict;
-  dict["passed"] = difference.pass;
-  dict["max_abs"] = difference.max_abs;
-  dict["max_rel"] = difference.max_rel;
-  dict["element"] = difference.element;
-  dict["problem"] = difference.problem;
+  std::apply(
+      [&](const auto&... field) { ((dict[field.key] = PythonOf(report.*field.member)), ...); },
+      FieldsOf(report));
   return dict;
+}
+template <HasFields Report>
+nb::object PythonOf(const std::vector<Report>& reports) {
+  nb::list list;
+  for (const Report& report : reports) list.append(PythonOf(report));
+  return list;
 }
 
 // Calls `work` without the interpreter's lock. Errors of C++ become exceptions.
@@ -189,15 +283,10 @@ nb::list CompareOutputs(const ProgramHandle& program, const nb::list& actual,
     ours.push_back(TensorFrom(actual[i], specs[i]));
     others.push_back(TensorFrom(expected[i], specs[i]));
   }
-  const CompareTensors compare = ComparisonBy(tolerances);
-  std::vector<Difference> differences;
-  for (size_t i = 0; i < specs.size(); ++i) differences.push_back(compare(ours[i], others[i]));
-  for (const StringPorts& ports : FindStrings(specs)) {
-    const Difference text = CompareStrings({&ours[ports.first], 2}, {&others[ports.first], 2});
-    differences[ports.first] = differences[ports.first + 1] = text;
-  }
+  const OutputComparer comparer(specs, ComparisonBy(tolerances));
   nb::list list;
-  for (const Difference& difference : differences) list.append(DictOf(difference));
+  for (size_t i = 0; i < specs.size(); ++i)
+    list.append(PythonOf(comparer.Compare(ours, others, i)));
   return list;
 }
 
@@ -235,18 +324,12 @@ nb::object FirstDifference(const std::string& path, const std::vector<std::strin
   if (failure.has_value()) std::rethrow_exception(*failure);
   const NodeComparison nodes = ValueOf(std::move(compared));
   const ComparedValue* const first = nodes.first();
-  if (first == nullptr) return nb::none();
-  nb::dict dict;
-  dict["value"] = first->value;
-  dict["node"] = first->node;
-  dict["type"] = first->type;
-  dict["difference"] = DictOf(first->difference);
-  return dict;
+  return first == nullptr ? nb::none() : PythonOf(*first);
 }
 
-nb::dict BisectHandle(const Handle& handle, const nb::dict& optimize, bool reference,
-                      const std::vector<PyTensors>& inputs, const std::vector<PyTensors>& expected,
-                      const Tolerances& tolerances, bool reduce) {
+nb::object BisectHandle(const Handle& handle, const nb::dict& optimize, bool reference,
+                        const std::vector<PyTensors>& inputs, const std::vector<PyTensors>& expected,
+                        const Tolerances& tolerances, bool reduce) {
   BisectOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
@@ -256,116 +339,37 @@ nb::dict BisectHandle(const Handle& handle, const nb::dict& optimize, bool refer
   options.compare = ComparisonBy(tolerances);
   options.reduce = reduce;
   const std::shared_ptr<const Model> model = handle->Get();
-  const BisectResult result = Unlocked(handle, [&] { return Bisect(*model, options); });
-  nb::dict dict;
-  dict["outcome"] = result.outcome == BisectResult::Outcome::kStep           ? "step"
-                    : result.outcome == BisectResult::Outcome::kNoDifference ? "no difference"
-                                                                             : "wrong before";
-  dict["difference"] = result.difference;
-  dict["step"] = result.step;
-  dict["steps"] = result.steps;
-  dict["kind"] = result.kind;
-  dict["name"] = result.name;
-  dict["place"] = result.place;
-  dict["pass_entry"] = result.pass;
-  dict["function"] = result.function;
-  dict["op"] = result.op;
-  dict["nodes"] = nb::cast(result.nodes);
-  dict["reduced"] = result.reduced;
-  dict["example"] = result.example;
-  dict["before"] = result.before;
-  dict["after"] = result.after;
-  return dict;
+  return PythonOf(Unlocked(handle, [&] { return Bisect(*model, options); }));
 }
 
-nb::dict CheckPassesOf(const Handle& handle, const nb::dict& optimize, bool reference,
-                       const std::vector<PyTensors>& inputs, const Tolerances& tolerances) {
+nb::object CheckPassesOf(const Handle& handle, const nb::dict& optimize, bool reference,
+                         const std::vector<PyTensors>& inputs, const Tolerances& tolerances) {
   CheckPassesOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
   for (const PyTensors& one : inputs) options.cases.push_back(TensorsOf(one));
   options.compare = ComparisonBy(tolerances);
   const std::shared_ptr<const Model> model = handle->Get();
-  const PassesReport report = Unlocked(handle, [&] { return CheckPasses(*model, options); });
-  nb::list findings;
-  for (const PassFinding& finding : report.findings) {
-    nb::dict dict;
-    dict["pass_entry"] = finding.pass;
-    dict["function"] = finding.function;
-    dict["case"] = finding.test_case;
-    dict["output"] = finding.output;
-    dict["type"] = finding.type;
-    dict["difference"] = DictOf(finding.difference);
-    findings.append(dict);
-  }
-  nb::dict dict;
-  dict["changed"] = report.changed;
-  dict["compared"] = report.compared;
-  dict["skipped"] = nb::cast(report.skipped);
-  dict["findings"] = findings;
-  return dict;
+  return PythonOf(Unlocked(handle, [&] { return CheckPasses(*model, options); }));
 }
 
-nb::dict CheckStepsOf(const Handle& handle, const nb::dict& optimize, bool reference,
-                      const Tolerances& tolerances, int64_t programs_per_rule) {
+nb::object CheckStepsOf(const Handle& handle, const nb::dict& optimize, bool reference,
+                        const Tolerances& tolerances, int64_t programs_per_rule) {
   CheckStepsOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
   options.compare = ComparisonBy(tolerances);
   options.programs_per_rule = programs_per_rule;
   const std::shared_ptr<const Model> model = handle->Get();
-  const StepsReport report = Unlocked(handle, [&] { return CheckSteps(*model, options); });
-  nb::list findings;
-  for (const StepFinding& finding : report.findings) {
-    nb::dict dict;
-    dict["step"] = finding.step;
-    dict["kind"] = finding.kind;
-    dict["name"] = finding.name;
-    dict["place"] = finding.place;
-    dict["pass_entry"] = finding.pass;
-    dict["function"] = finding.function;
-    dict["op"] = finding.op;
-    dict["nodes"] = nb::cast(finding.nodes);
-    dict["result"] = finding.result;
-    dict["type"] = finding.type;
-    dict["difference"] = DictOf(finding.difference);
-    dict["example"] = finding.example;
-    dict["before"] = finding.before;
-    findings.append(dict);
-  }
-  nb::dict dict;
-  dict["steps"] = report.steps;
-  dict["run"] = nb::cast(report.run);
-  dict["not_run"] = nb::cast(report.not_run);
-  dict["findings"] = findings;
-  return dict;
+  return PythonOf(Unlocked(handle, [&] { return CheckSteps(*model, options); }));
 }
 
-nb::dict CheckKernelsOf(const Handle& handle, const Tolerances& tolerances) {
+nb::object CheckKernelsOf(const Handle& handle, const Tolerances& tolerances) {
   CheckKernelsOptions options;
   options.compile = CompileOptionsOf(false);
   options.compare = ComparisonBy(tolerances);
   const std::shared_ptr<const Model> model = handle->Get();
-  const KernelsReport report = Unlocked(handle, [&] { return CheckKernels(*model, options); });
-  nb::list findings;
-  for (const KernelFinding& finding : report.findings) {
-    nb::dict dict;
-    dict["op"] = finding.op;
-    dict["nodes"] = nb::cast(finding.nodes);
-    dict["kernel"] = finding.kernel;
-    dict["result"] = finding.result;
-    dict["type"] = finding.type;
-    dict["difference"] = DictOf(finding.difference);
-    dict["inputs"] = finding.inputs;
-    dict["program"] = finding.program;
-    findings.append(dict);
-  }
-  nb::dict dict;
-  dict["ops"] = report.ops;
-  dict["compared"] = report.compared;
-  dict["skipped"] = nb::cast(report.skipped);
-  dict["findings"] = findings;
-  return dict;
+  return PythonOf(Unlocked(handle, [&] { return CheckKernels(*model, options); }));
 }
 
 }  // namespace

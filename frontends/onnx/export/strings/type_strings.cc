@@ -1,5 +1,4 @@
 // The types of strings in a lowered function.
-#include <algorithm>
 #include <string_view>
 
 #include "absl/container/flat_hash_set.h"
@@ -7,52 +6,13 @@
 #include "frontends/onnx/export/strings/raise_strings.h"
 #include "frontends/onnx/file/type_proto.h"
 #include "frontends/onnx/onnx.pb.h"
+#include "frontends/onnx/ops/containers/string_operators.h"
 #include "ir/base/check.h"
 #include "ir/core/block.h"
 #include "ir/core/context/diagnostic.h"
 
 namespace tenon::onnx {
 namespace {
-
-// A node that moves strings: which of its inputs may be strings, by bit.
-struct MovingNode {
-  std::string_view name;
-  uint32_t inputs = 1;
-};
-constexpr MovingNode kMovingNodes[] = {
-    {"Concat", ~uint32_t{0}},
-    {"Expand"},
-    {"Flatten"},
-    {"Gather"},
-    {"GatherElements"},
-    {"GatherND"},
-    {"Identity"},
-    {"Pad", 0b101},
-    {"Reshape"},
-    {"ReverseSequence"},
-    {"ScatterElements", 0b101},
-    {"ScatterND", 0b101},
-    {"Slice"},
-    {"Split"},
-    {"Squeeze"},
-    {"Tile"},
-    {"Transpose"},
-    {"Trilu"},
-    {"Unsqueeze"},
-    {"Where", 0b110},
-};
-// Nodes that read strings, and give none or give them always.
-constexpr std::string_view kReadingNodes[] = {
-    "Cast",
-    "Equal",
-    "RegexFullMatch",
-    "Shape",
-    "Size",
-    "StringConcat",
-    "StringNormalizer",
-    "StringSplit",
-    "ai.onnx.ml.LabelEncoder",
-};
 
 bool MakesStrings(const Operation& op, std::string_view node) {
   const Attribute entries = op.slot(0);
@@ -123,17 +83,15 @@ class Typer {
       return absl::OkStatus();
     const std::string_view node = op.name().substr(std::string_view("onnx.").size());
     if (MakesStrings(op, node)) Add(op.result());
-    const MovingNode* moving = nullptr;
-    for (const MovingNode& row : kMovingNodes) {
-      if (row.name == node) moving = &row;
-    }
-    const bool reads = std::find(std::begin(kReadingNodes), std::end(kReadingNodes), node) !=
-                       std::end(kReadingNodes);
+    const size_t domain = node.rfind('.');
+    const StringOperator* const reader =
+        FindStringOperator(domain == node.npos ? node : node.substr(domain + 1));
     for (unsigned i = 0; i < op.num_operands(); ++i) {
       if (!strings_.contains(op.operand(i).impl())) continue;
-      if (moving != nullptr && (i >= 32 || ((moving->inputs >> i) & 1) != 0)) {
+      const bool moves = reader != nullptr && reader->use == StringUse::kMoves;
+      if (moves && reader->Accepts(i)) {
         for (unsigned k = 0; k < op.num_results(); ++k) Add(op.result(k));
-      } else if (!reads && op.num_regions() == 0) {
+      } else if ((reader == nullptr || moves) && op.num_regions() == 0) {
         const absl::Status error =
             EmitError(op.context(), op.location(),
                       fmt::format("{} has no ONNX form: it reads the spans of strings as numbers",

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "frontends/onnx/file/string_data.h"
+#include "frontends/onnx/ops/containers/string_operators.h"
 #include "ir/base/check.h"
 #include "ir/base/string_span.h"
 #include "ir/dialect/core_ops.h"
@@ -14,72 +15,22 @@
 namespace tenon::onnx {
 namespace {
 
-// An operator that only moves elements: which of its inputs may be strings, by bit, and whether its
-// outputs are strings.
-struct MovingOp {
-  std::string_view name;
-  uint32_t inputs = 1;
-  bool returns_strings = true;
-};
-
-constexpr uint32_t kAllInputs = ~uint32_t{0};
-
-constexpr MovingOp kMovingOps[] = {
-    {"ArrayFeatureExtractor"},
-    {"CenterCropPad"},
-    {"Compress"},
-    {"Concat", kAllInputs},
-    {"DepthToSpace"},
-    {"Expand"},
-    {"Flatten"},
-    {"Gather"},
-    {"GatherElements"},
-    {"GatherND"},
-    {"Pad", 0b101},
-    {"Reshape"},
-    {"ReverseSequence"},
-    {"Scatter", 0b101},
-    {"ScatterElements", 0b101},
-    {"ScatterND", 0b101},
-    {"Shape", 1, false},
-    {"Size", 1, false},
-    {"Slice"},
-    {"SpaceToDepth"},
-    {"Split"},
-    {"Squeeze"},
-    {"Tile"},
-    {"Transpose"},
-    {"Trilu"},
-    {"Unsqueeze"},
-    {"Where", 0b110},
-};
-
-// Operators whose adapters read strings themselves.
-constexpr std::string_view kReadingOps[] = {
-    "Cast",        "CastLike",        "CategoryMapper", "Equal",        "LabelEncoder",
-    "Loop",        "OneHotEncoder",   "RegexFullMatch", "StringConcat", "StringNormalizer",
-    "StringSplit", "TfIdfVectorizer",
-};
-
 Value SizeOfText(Formula& f, Value text) {
   if (!f.ok()) return Value();
   if (!text.type().dim(0).is_unknown()) return f.Extent(text.type().dim(0));
   return f.Reshape(f.Make<ten::ShapeOp>(text, ten::ShapeOp::Attrs{.start = 0, .end = 1}), {});
 }
 
-absl::Status MoveStrings(Node& node, const MovingOp& op, AdapterFn adapter) {
+absl::Status MoveStrings(Node& node, const StringOperator& op, AdapterFn adapter) {
   std::vector<Container> strings;
   std::vector<int> inputs;
-  const auto moves = [&](int i) {
-    return op.inputs == kAllInputs || (i < 32 && ((op.inputs >> i) & 1) != 0);
-  };
   for (int i = 0; i < node.num_inputs(); ++i) {
-    if (!HasStrings(node, i) || moves(i)) continue;
+    if (!HasStrings(node, i) || op.Accepts(static_cast<unsigned>(i))) continue;
     return node.Error(
         fmt::format("input {} of {} must be a tensor of numbers, got strings", i, node.op_type()));
   }
   for (int i = 0; i < node.num_inputs(); ++i) {
-    if (!node.input(i) || !moves(i)) continue;
+    if (!node.input(i) || !op.Accepts(static_cast<unsigned>(i))) continue;
     TENON_ASSIGN_OR_RETURN(strings.emplace_back(), StringsInput(node, i));
     inputs.push_back(i);
   }
@@ -95,7 +46,7 @@ absl::Status MoveStrings(Node& node, const MovingOp& op, AdapterFn adapter) {
   TENON_RETURN_IF_ERROR(f.status());
   for (size_t k = 0; k < inputs.size(); ++k) node.SetInput(inputs[k], strings[k].spans());
   TENON_RETURN_IF_ERROR(adapter(node));
-  if (!op.returns_strings) return absl::OkStatus();
+  if (op.use != StringUse::kMoves) return absl::OkStatus();
   for (int i = 0; i < node.num_outputs(); ++i) {
     const Value spans = node.output(i);
     if (!spans) continue;
@@ -205,13 +156,9 @@ absl::Status ReturnStrings(Formula& f, Node& node, const Container& strings, int
 
 absl::Status ImportOnStrings(Node& node, AdapterFn adapter) {
   if (node.op_type() == "Equal") return CompareStrings(node);
-  if (std::find(std::begin(kReadingOps), std::end(kReadingOps), node.op_type()) !=
-      std::end(kReadingOps)) {
-    return adapter(node);
-  }
-  for (const MovingOp& op : kMovingOps) {
-    if (op.name == node.op_type()) return MoveStrings(node, op, adapter);
-  }
+  if (node.op_type() == "Loop") return adapter(node);  // which carries them
+  if (const StringOperator* const op = FindStringOperator(node.op_type()))
+    return op->use == StringUse::kReads ? adapter(node) : MoveStrings(node, *op, adapter);
   return node.Unsupported("strings", "numbers, or an operator of docs/guide/strings.md");
 }
 

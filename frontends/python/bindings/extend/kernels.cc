@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "executor/prepare/kernel_call.h"
 #include "fmt/format.h"
 #include "frontends/python/bindings/attr_maps.h"
 #include "frontends/python/bindings/dlpack.h"
@@ -117,21 +118,8 @@ absl::Status Call(const CalledKernel& kernel, const RunArgs& args) {
 
 KernelStatus Run(const RunArgs& args) {
   const auto& kernel = *static_cast<const CalledKernel*>(args.data);
-  const absl::Status status =
-      CallPython(fmt::format("kernel '{}'", kernel.name), [&] { return Call(kernel, args); });
-  std::string message(status.message());
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return KernelStatus::Ok();
-    case absl::StatusCode::kInvalidArgument:
-      return KernelStatus::Invalid(std::move(message));
-    case absl::StatusCode::kUnimplemented:
-      return KernelStatus::Unsupported(std::move(message));
-    case absl::StatusCode::kResourceExhausted:
-      return KernelStatus::OutOfMemory(std::move(message));
-    default:
-      return KernelStatus::Internal(std::move(message));
-  }
+  return ToKernelStatus(
+      CallPython(fmt::format("kernel '{}'", kernel.name), [&] { return Call(kernel, args); }));
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// Constants that are in memory or in a file only as a kernel packed them.
+#ifndef TENON_IR_CORE_CONSTANTS_UNPACKED_BLOB_H_
+#define TENON_IR_CORE_CONSTANTS_UNPACKED_BLOB_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "ir/base/element_order.h"
+#include "ir/core/constants/blob.h"
+#include "ir/core/constants/deferred_blob.h"
+
+namespace tenon {
+
+// Returns the `size` bytes of a tensor whose elements lie in `packed` in some order. They are
+// unpacked when they are read. Requires Fits(order, size, packed->size()).
+std::shared_ptr<const DeferredBlob> UnpackedBlob(ElementOrder order,
+                                                 std::shared_ptr<const Blob> packed, size_t size);
+
+}  // namespace tenon
+
+#endif  // TENON_IR_CORE_CONSTANTS_UNPACKED_BLOB_H_
