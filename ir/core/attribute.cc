@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/inlined_vector.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/base/guarded_read.h"
@@ -18,9 +19,9 @@ void AppendRaw(std::string& key, const T& value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
+// The key begins with the kind.
 template <typename Fill>
-Attribute Intern(Context& context, Kind kind, std::string key, Fill fill) {
-  key.insert(key.begin(), static_cast<char>(kind));
+Attribute InternAs(Context& context, Kind kind, std::string_view key, Fill fill) {
   return Attribute(ImplOf(context).attributes.GetOrCreate(key, [&](AttributeStorage& s) {
     s.context = &context;
     s.kind = kind;
@@ -28,12 +29,27 @@ Attribute Intern(Context& context, Kind kind, std::string key, Fill fill) {
   }));
 }
 
-// An empty key with room for `bytes`, and for the kind that Intern puts in front.
-std::string KeyFor(size_t bytes) {
-  std::string key;
-  key.reserve(bytes + 1);
-  return key;
+template <typename Fill>
+Attribute Intern(Context& context, Kind kind, std::string key, Fill fill) {
+  key.insert(key.begin(), static_cast<char>(kind));
+  return InternAs(context, kind, key, fill);
 }
+
+// The key of small contents, on the stack.
+class KeyOfElements {
+ public:
+  KeyOfElements(char form, Type type, std::span<const std::byte> bytes)
+      : key_(2 + sizeof(Type) + bytes.size()) {
+    key_[0] = static_cast<char>(Kind::kElements);
+    key_[1] = form;
+    std::memcpy(&key_[2], static_cast<const void*>(&type), sizeof(Type));
+    if (!bytes.empty()) std::memcpy(&key_[2 + sizeof(Type)], bytes.data(), bytes.size());
+  }
+  std::string_view text() const { return {key_.data(), key_.size()}; }
+
+ private:
+  absl::InlinedVector<char, 2 + sizeof(Type) + Attribute::kInlineBytes> key_;
+};
 
 // Attributes inside others are not counted by operations, so their bytes stay.
 void Pin(Attribute attr) {
@@ -192,11 +208,8 @@ Attribute Attribute::Elements(Context& context, Type type, std::span<const std::
   size_t element = SizeOf(type.dtype());
   if (AllElementsEqual(bytes, element)) return Splat(context, type, bytes.first(element));
   if (bytes.size() > kInlineBytes) return Elements(context, type, Blob::Copy(bytes));
-  std::string key = KeyFor(1 + sizeof type + bytes.size());
-  key.push_back('d');
-  AppendRaw(key, type);
-  key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {
+  const KeyOfElements key('d', type, bytes);
+  return InternAs(context, Kind::kElements, key.text(), [&](AttributeStorage& s) {
     s.type = type;
     s.splat = type.num_elements() == 1;
     s.str.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -227,11 +240,8 @@ Attribute Attribute::Splat(Context& context, Type type, std::span<const std::byt
                       element.size() == SizeOf(type.dtype()),
                   "a splat needs a tensor type with static dimensions, and one element");
   if (type.num_elements() == 0) return Elements(context, type, std::span<const std::byte>());
-  std::string key = KeyFor(1 + sizeof type + element.size());
-  key.push_back(type.num_elements() == 1 ? 'd' : 's');
-  AppendRaw(key, type);
-  key.append(reinterpret_cast<const char*>(element.data()), element.size());
-  return Intern(context, Kind::kElements, std::move(key), [&](AttributeStorage& s) {
+  const KeyOfElements key(type.num_elements() == 1 ? 'd' : 's', type, element);
+  return InternAs(context, Kind::kElements, key.text(), [&](AttributeStorage& s) {
     s.type = type;
     s.splat = true;
     s.str.assign(reinterpret_cast<const char*>(element.data()), element.size());

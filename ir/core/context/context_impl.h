@@ -2,14 +2,17 @@
 #ifndef TENON_IR_CORE_CONTEXT_CONTEXT_IMPL_H_
 #define TENON_IR_CORE_CONTEXT_CONTEXT_IMPL_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -86,15 +89,17 @@ class InternTable {
   // `make` must not use the table.
   template <typename Make>
   const Storage* GetOrCreate(std::string_view key, Make&& make) {
-    const absl::string_view absl_key(key.data(), key.size());
-    const size_t hash = shards_[0].table.hash_function()(absl_key);
+    const size_t hash = absl::Hash<absl::string_view>()({key.data(), key.size()});
     Shard& shard = shards_[hash >> kHashShift];
     std::lock_guard<std::mutex> lock(shard.mutex);
-    const auto it = shard.table.find(absl_key, hash);
-    if (it != shard.table.end()) return it->second;
-    Storage& storage = shard.storages.emplace_back();
-    make(storage);
-    return shard.table.emplace(std::string(key), &storage).first->second;
+    const auto found = shard.table.lazy_emplace(Key{key, hash}, [&](const auto& insert) {
+      Storage& storage = shard.storages.emplace_back();
+      make(storage);
+      char* const kept = static_cast<char*>(shard.memory.allocate(key.size() + 1, 1));
+      std::copy(key.begin(), key.end(), kept);
+      insert(Key{{kept, key.size()}, hash}, &storage);
+    });
+    return found->second;
   }
   // A storage that equal contents do not share.
   template <typename Make>
@@ -107,12 +112,23 @@ class InternTable {
   }
 
  private:
+  // The text of a key with its hash, which a table that grows asks for again.
+  struct Key {
+    std::string_view text;
+    size_t hash;
+    bool operator==(const Key& other) const { return hash == other.hash && text == other.text; }
+  };
+  struct HashOfKey {
+    size_t operator()(const Key& key) const { return key.hash; }
+  };
   // The uppermost bits of the hash, as the tables use the lowest ones.
   static constexpr size_t kShardBits = 4, kHashShift = sizeof(size_t) * 8 - kShardBits;
   struct alignas(64) Shard {
     std::mutex mutex;
-    absl::flat_hash_map<std::string, const Storage*> table;
-    std::deque<Storage> storages;
+    // Of keys and storages, which live as long as the table.
+    std::pmr::monotonic_buffer_resource memory;
+    absl::flat_hash_map<Key, const Storage*, HashOfKey> table;
+    std::pmr::deque<Storage> storages{&memory};
   };
   std::array<Shard, size_t{1} << kShardBits> shards_;
 };
