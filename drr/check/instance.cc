@@ -226,6 +226,7 @@ void InstancePlan::MixTypes(std::mt19937_64& random) {
 }
 
 void InstancePlan::Coincide(std::mt19937_64& random) {
+  if (coincide_) return;  // the rule asks for a pair of its own
   std::vector<std::pair<uint16_t, uint16_t>> pairs;
   for (auto a = leaves_.begin(); a != leaves_.end(); ++a) {
     for (auto b = std::next(a); b != leaves_.end(); ++b) {

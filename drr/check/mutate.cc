@@ -1,6 +1,7 @@
 #include "drr/check/mutate.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -207,7 +208,8 @@ class Mutator {
   Instance& instance_;
   Block& block_;
   Context& context_;
-  std::mt19937_64 random_;
+  // Its state is one number: each program with a change begins a sequence of its own.
+  std::linear_congruential_engine<uint64_t, 6364136223846793005, 1442695040888963407, 0> random_;
   std::vector<Operation*> ops_, constants_;
   Operation* end_ = nullptr;
 };

@@ -8,9 +8,7 @@
 #include "fmt/format.h"
 
 namespace tenon::drr {
-namespace {
-
-double Epsilon(DType dtype) {
+double EpsilonOf(DType dtype) {
   switch (dtype) {
     case DType::kF64:
       return std::numeric_limits<double>::epsilon();
@@ -22,6 +20,8 @@ double Epsilon(DType dtype) {
       return std::numeric_limits<float>::epsilon();
   }
 }
+
+namespace {
 
 // As many operations round their results into what the bound allows.
 constexpr int64_t kFewOperations = 16;
@@ -83,8 +83,8 @@ std::string ComparePlain(const PlainResults& real, const PlainResults& source,
     const double bound =
         !IsFloat(dtype) ? 0
         : dtype == DType::kF64
-            ? (has_attributes ? Epsilon(DType::kF32) : 1e-11) * std::max(largest, 1e-3)
-            : 4 * own + many * Epsilon(dtype) * (8 * largest + 0.25 * argument);
+            ? (has_attributes ? EpsilonOf(DType::kF32) : 1e-11) * std::max(largest, 1e-3)
+            : 4 * own + many * EpsilonOf(dtype) * (8 * largest + 0.25 * argument);
     for (size_t i = 0; i < exact[r].size(); ++i) {
       const double want = before[r][i], got = after[r][i];
       // A source that leaves the range of the type on its way may become finite, the reverse never.

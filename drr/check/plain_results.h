@@ -18,6 +18,9 @@ struct PlainResults {
   int64_t operations = 0;  // of the program, each of which rounds
 };
 
+// The distance from 1 to the next number of a float type.
+double EpsilonOf(DType dtype);
+
 // Runs the instance with its arguments.
 absl::StatusOr<PlainResults> EvaluatePlain(const Instance& instance, Evaluator& evaluator);
 

@@ -278,6 +278,7 @@ int Planner::DrawRank(const Edge& root) {
 bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& plan,
                    std::string* why) {
   ChooseAlternatives(forced_node, forced_alternative);
+  ApplySameValues();
   bool fits = ApplyLets() && ApplyHints() && ApplyOnes() && SeekNumbers();
   for (const Edge& root : rule_.roots) {
     if (!fits) break;
@@ -296,6 +297,8 @@ bool Planner::Plan(uint16_t forced_node, int forced_alternative, InstancePlan& p
     plan.absent_ = std::move(absent_);
     plan.more_of_each_ = std::move(more_of_each_);
     plan.at_run_time_ = at_run_time_;
+    if (same_ && plan.leaves_.count(same_->first) > 0 && plan.leaves_.count(same_->second) > 0)
+      plan.coincide_ = same_;
     plan.seeks_ = facts_.seeks || facts_.extremes;
     plan.attrs_ = std::move(attrs_);
   }

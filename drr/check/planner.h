@@ -186,7 +186,7 @@ class Planner {
   bool UniqueOperand(uint16_t n, int result, const Shape& shape);
   // Gives the variables that a condition wants to be like this one its shape.
   bool ShareShape(uint16_t variable);
-  bool CanShrink(const Edge& edge) const;
+  bool CanShrink(const Edge& edge);
   Shape Broadcastable(const Shape& shape, int rank);
   const Edge* Operand(uint16_t n, size_t group) const;
   Edge Through(Edge edge) const;  // past AnyOf, Let, and Each to the operation of its pattern
@@ -263,6 +263,8 @@ class Planner {
   void HintLeastRank(uint16_t n, int rank);
   // The same for `shape(x) == {1..., N}`, which comes behind them.
   bool ApplyOnes();
+  // Finds variables that a condition such as `x == y` wants to be one value.
+  void ApplySameValues();
   // Gives attribute variables the literals that the chosen alternatives bind them to.
   bool ApplyLets();
   void HintOneOf(const ConditionCode& condition);
@@ -288,7 +290,8 @@ class Planner {
   };
   std::pmr::map<uint16_t, Split> splits_{&memory_};  // by node
   std::pmr::map<uint16_t, int> rank_hints_{&memory_}, least_ranks_{&memory_};
-  std::vector<std::vector<uint16_t>> alike_;  // variables that are to have one shape
+  std::vector<std::vector<uint16_t>> alike_;           // variables that are to have one shape
+  std::optional<std::pair<uint16_t, uint16_t>> same_;  // variables that are to be one value
   std::pmr::map<uint16_t, DType> dtype_hints_{&memory_};
   struct GivenNumbers {
     std::vector<double> values;

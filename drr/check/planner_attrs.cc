@@ -140,7 +140,7 @@ AttrValue Planner::RandomAttr(const OpInfo& info, const AttrDef& def, int rank) 
         return pads;
       }
       if (name == "k") return I64s{Pick(1, 3)};
-      if (name == "repeats") return each(static_cast<size_t>(rank), 1, 2);
+      if (name == "repeats") return each(static_cast<size_t>(rank), Chance(0.1) ? 0 : 1, 2);
       if (name == "sizes") return each(static_cast<size_t>(rank), 1, 4);
       if (name == "dims") return each(2, 1, 3);
       return {};

@@ -78,6 +78,22 @@ bool Planner::ApplyOnes() {
   return true;
 }
 
+void Planner::ApplySameValues() {
+  for (const ConditionCode& condition : rule_.conditions) {
+    const TermNode* term = condition.source->term.get();
+    if (term == nullptr || !Calls(*term, "==") || condition.list != kNone) continue;
+    const ArgCode* a = ArgumentOf(condition, *term->operands[0]);
+    const ArgCode* b = ArgumentOf(condition, *term->operands[1]);
+    if (a == nullptr || b == nullptr || a->edge.node == kNone || b->edge.node == kNone) continue;
+    const uint16_t x = Through(a->edge).node, y = Through(b->edge).node;
+    if (x == y || rule_.nodes[x].kind != ValNode::Kind::kVariable ||
+        rule_.nodes[y].kind != ValNode::Kind::kVariable)
+      continue;
+    alike_.push_back({x, y});
+    same_ = {x, y};
+  }
+}
+
 bool AsksAboutAttr(const CompiledRule& rule, uint16_t variable) {
   return std::any_of(rule.conditions.begin(), rule.conditions.end(),
                      [&](const ConditionCode& condition) {

@@ -143,11 +143,11 @@ int Planner::FindRank(const Edge& edge, Ranks& found) {
   return open ? -1 : of_variables;
 }
 
-bool Planner::CanShrink(const Edge& unresolved) const {
+bool Planner::CanShrink(const Edge& unresolved) {
   Edge edge = Through(unresolved);
   const Node& node = rule_.nodes[edge.node];
   if (node.kind != ValNode::Kind::kOp) return false;
-  if (IsReduction(node.info->name())) return true;
+  if (IsReduction(node.info->name())) return FlagOf(edge.node, "keepdims");
   if (!node.info->Has(Trait::kElementwise)) return false;
   for (size_t g = 0; g < node.operands.size(); ++g) {
     const Edge* operand = Operand(edge.node, g);
@@ -249,7 +249,7 @@ bool Planner::DemandBroadcast(const Edge& unresolved, const Shape& shape, Shape&
   if (std::find(live_ops_.begin(), live_ops_.end(), n) == live_ops_.end()) live_ops_.push_back(n);
   if (IsReduction(node.info->name())) {
     AttrValue axes = AttrOf(n, "axes", rank);
-    if (!FlagOf(n, "keepdims") || !std::holds_alternative<I64s>(axes)) return false;
+    if (!std::holds_alternative<I64s>(axes)) return false;
     actual = shape;
     for (int64_t axis : std::get<I64s>(axes)) {
       if (axis < 0 || axis >= rank) return false;

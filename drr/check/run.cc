@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 #include "ir/core/block.h"
 #include "ir/core/constants/constant.h"
@@ -71,11 +71,17 @@ absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& 
     Attribute value;
     bool constant = false;
   };
-  absl::flat_hash_map<ValueImpl*, Known> values;
+  // Programs have few values, and most operands were made just before.
   constexpr size_t kUsual = 8;  // operations of most programs
-  values.reserve(arguments.size() + kUsual);
+  std::vector<std::pair<ValueImpl*, Known>> values;
+  values.reserve(2 * kUsual);
   for (size_t i = 0; i < arguments.size(); ++i)
-    values[block.argument(static_cast<unsigned>(i)).impl()].value = arguments[i];
+    values.push_back({block.argument(static_cast<unsigned>(i)).impl(), {arguments[i], false}});
+  const auto known_of = [&](Value value) {
+    const auto at = std::find_if(values.rbegin(), values.rend(),
+                                 [&](const auto& known) { return known.first == value.impl(); });
+    return at != values.rend() ? at->second : Known();
+  };
   Run run;
   run.computed.reserve(kUsual);
   for (Operation& op : block) {
@@ -83,7 +89,7 @@ absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& 
     operands.reserve(op.num_operands());
     bool all_constant = true;
     for (OpOperand& operand : op.operands()) {
-      const Known& known = values[operand.get().impl()];
+      const Known known = known_of(operand.get());
       operands.push_back(known.value);
       all_constant &= known.constant;
     }
@@ -92,13 +98,13 @@ absl::StatusOr<Run> Evaluate(Operation* function, const std::vector<Attribute>& 
       break;
     }
     if (op.Has(Trait::kConstantLike)) {
-      values[op.result().impl()] = {ConstantValueOf(&op), true};
+      values.push_back({op.result().impl(), {ConstantValueOf(&op), true}});
       run.constants.push_back(ConstantValueOf(&op));
       continue;
     }
     TENON_ASSIGN_OR_RETURN(std::vector<Attribute> made, evaluator.Evaluate(op, operands));
     for (unsigned r = 0; r < op.num_results(); ++r)
-      values[op.result(r).impl()] = {made[r], all_constant};
+      values.push_back({op.result(r).impl(), {made[r], all_constant}});
     run.computed.push_back({&op, std::move(operands), std::move(made)});
     run.is_constant.push_back(all_constant);
   }

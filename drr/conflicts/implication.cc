@@ -145,6 +145,7 @@ std::optional<std::vector<Subsumption::Fact>> Subsumption::Unproved(
   std::erase_if(certain,
                 [](const Fact& fact) { return fact.condition->assumption != Assumption::kNone; });
   for (const ConditionCode* condition : others) {
+    if (HoldsForLiterals(*condition)) continue;
     std::optional<Fact> asked = Asked(*condition);
     if (!asked) return std::nullopt;
     const bool is_proof = condition->source->assumption != Assumption::kNone;
@@ -159,11 +160,34 @@ bool Subsumption::ConditionsFollow() {
   return unproved && unproved->empty();
 }
 
+bool Subsumption::HasAnswer(const Fact& fact, const std::vector<Fact>& facts) {
+  const ConditionNode& node = *fact.condition;
+  if (node.asks == Asks::kNot || node.asks == Asks::kEither) {
+    for (size_t part = 0; part < node.parts.size(); ++part) {
+      const std::vector<Fact> parts = Parts(fact, part);
+      if (!std::all_of(parts.begin(), parts.end(),
+                       [&](const Fact& one) { return HasAnswer(one, facts); }))
+        return false;
+    }
+    return true;
+  }
+  if (node.asks == Asks::kConstant || node.asks == Asks::kFloat || node.asks == Asks::kDType)
+    return true;
+  const bool asks_rank = node.asks == Asks::kRank || node.asks == Asks::kRankAtLeast;
+  if (!asks_rank && node.asks != Asks::kDim) return false;
+  return std::any_of(facts.begin(), facts.end(), [&](const Fact& known) {
+    const ConditionNode& other = *known.condition;
+    if (known.args.empty() || fact.args.empty() || known.args[0] != fact.args[0]) return false;
+    if (!asks_rank) return other.asks == Asks::kDim && other.axis == node.axis;
+    return IsShape(other) || other.asks == Asks::kRank || other.asks == Asks::kRankAtLeast ||
+           other.asks == Asks::kDim;
+  });
+}
+
 // Not (not (a and b)): both hold. Not (a or b): neither does, if each is one condition.
 void Subsumption::AddNegation(const Fact& fact, std::vector<Fact>& facts) {
   const ConditionNode& node = *fact.condition;
-  // A term that is not true may have no value: its negation need not hold.
-  if (node.asks == Asks::kOther) return;
+  if (!HasAnswer(fact, facts)) return;
   if (node.asks == Asks::kNot && !fact.negated) {
     for (Fact& part : Parts(fact, 0)) facts.push_back(std::move(part));
     return;
@@ -219,7 +243,8 @@ bool Subsumption::FollowsAtOnce(const Fact& asked, const std::vector<Fact>& fact
     if (node.asks == Asks::kNot) return part_follows(0);
     return asked.negated ? part_follows(0) && part_follows(1) : part_follows(0) || part_follows(1);
   }
-  return IsOneOf(asked, facts) || RankFollows(asked, facts) || TypeFollows(asked, facts);
+  return IsOneOf(asked, facts) || RankFollows(asked, facts) || TypeFollows(asked, facts) ||
+         ComparisonFollows(asked, facts);
 }
 
 // The same term of the same subjects.
@@ -228,15 +253,7 @@ bool Subsumption::SameTerm(const TermNode& a, const Fact& asked, const TermNode&
   if (a.kind != b.kind || a.word != b.word || a.operands.size() != b.operands.size()) return false;
   if (a.kind == TermNode::Kind::kLiteral) return a.literal == b.literal;
   if (a.kind == TermNode::Kind::kArgument) {
-    const auto subject_of = [](const TermNode& node, const Fact& of) -> const Subject* {
-      const std::vector<ArgRef>& args = of.condition->args;
-      for (size_t i = 0; i < args.size() && i < of.args.size(); ++i)
-        if (args[i].val == node.argument.val && args[i].result == node.argument.result &&
-            args[i].attr == node.argument.attr && args[i].dim == node.argument.dim)
-          return &of.args[i];
-      return nullptr;
-    };
-    const Subject *x = subject_of(a, asked), *y = subject_of(b, fact);
+    const Subject *x = SubjectOf(a, asked), *y = SubjectOf(b, fact);
     return x != nullptr && y != nullptr && *x == *y;
   }
   for (size_t i = 0; i < a.operands.size(); ++i)

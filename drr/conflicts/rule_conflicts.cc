@@ -10,6 +10,7 @@
 
 #include "drr/automaton/automaton.h"
 #include "drr/check/instance.h"
+#include "drr/conflicts/comparison.h"
 #include "drr/conflicts/subsumption.h"
 #include "drr/match/matcher.h"
 #include "drr/rewrite/driver.h"
@@ -124,8 +125,7 @@ class Conflicts {
     for (uint16_t i = 0; i < rules_.size(); ++i) {
       const std::vector<uint16_t> rivals = Rivals(i);
       for (const uint16_t j : rivals) {
-        if (std::includes(questions_[i].all.begin(), questions_[i].all.end(),
-                          questions_[j].needed.begin(), questions_[j].needed.end()))
+        if (MayFollowFrom(questions_[i], questions_[j]))
           TENON_RETURN_IF_ERROR(FindShadow(*rules_[j], *rules_[i]));
         TENON_RETURN_IF_ERROR(FindUndone(*rules_[j], *rules_[i]));
       }
@@ -158,10 +158,16 @@ class Conflicts {
     return numbers;
   }
 
-  // What the conditions of a rule ask that follows only from the same question, and what it asks in
-  // any case: terms without their subjects, extents of an axis that are a number.
+  // A claim about a quantity, as text without its subjects.
+  struct Claimed {
+    std::string quantity;
+    Claim claim;
+  };
+  // What the conditions of a rule ask that follows only from the same question, or from a narrower
+  // claim, and what it asks in any case: terms without their subjects.
   struct Questions {
     std::set<std::string> all, needed;
+    std::vector<Claimed> claims, needed_claims;
   };
   static std::string QuestionOf(const TermNode& term) {
     if (term.kind == TermNode::Kind::kArgument) return "_";
@@ -171,10 +177,50 @@ class Conflicts {
     for (const TermRef& operand : term.operands) text += QuestionOf(*operand) + ",";
     return text + ")";
   }
+  // A type, and a rank, may follow from other questions.
+  static bool IsDType(const Claimed& claimed) {
+    const TermNode* const term = claimed.claim.term;
+    return term != nullptr && term->kind == TermNode::Kind::kCall &&
+           (term->word->name == "dtype" || term->word->name == "rank");
+  }
+  // An extent is itself.
+  static bool ComparesDims(const ConditionNode& condition) {
+    const TermNode* const term = condition.term.get();
+    return term != nullptr && term->kind == TermNode::Kind::kCall && term->operands.size() == 2 &&
+           term->operands[0]->kind == TermNode::Kind::kArgument &&
+           term->operands[1]->kind == TermNode::Kind::kArgument &&
+           (term->word->name == "==" || term->word->name == ">=" || term->word->name == "<=");
+  }
+  // Of an extent, as the term would be; of an attribute or a dimension "_".
+  static std::optional<Claimed> ClaimedIn(const ConditionNode& condition) {
+    std::optional<Claim> claim = ClaimOf(condition);
+    if (!claim || (claim->term == nullptr && claim->word != "dim")) return std::nullopt;
+    std::string quantity =
+        claim->term != nullptr
+            ? QuestionOf(*claim->term)
+            : fmt::format("{}dim(_,{},)", static_cast<int>(TermNode::Kind::kCall), claim->axis);
+    return Claimed{std::move(quantity), *std::move(claim)};
+  }
+  // Does a claim follow from one of those? Of attributes that the other rule compares with nothing
+  // it may write the value.
+  static bool MayFollowFrom(const std::vector<Claimed>& known, const Claimed& asked) {
+    bool is_compared = asked.quantity != "_";
+    for (const Claimed& one : known) {
+      if (one.quantity != asked.quantity) continue;
+      if (Implies(one.claim, asked.claim)) return true;
+      is_compared = true;
+    }
+    return !is_compared;
+  }
+  static bool MayFollowFrom(const Questions& known, const Questions& asked) {
+    return std::includes(known.all.begin(), known.all.end(), asked.needed.begin(),
+                         asked.needed.end()) &&
+           std::all_of(asked.needed_claims.begin(), asked.needed_claims.end(),
+                       [&](const Claimed& claim) { return MayFollowFrom(known.claims, claim); });
+  }
   // Empty for what may follow from another question.
   static std::string QuestionOf(const ConditionNode& condition) {
-    if (condition.asks == ConditionNode::Asks::kDim)
-      return fmt::format("{}: {}", condition.axis, condition.number);
+    if (ClaimOf(condition) || ComparesDims(condition)) return "";
     if (condition.kind == ConditionNode::Kind::kShape) {
       std::string text;
       for (const DimRef& dim : condition.shape) {
@@ -185,18 +231,21 @@ class Conflicts {
     }
     return condition.term != nullptr ? QuestionOf(*condition.term) : "";
   }
-  static void AddQuestions(const ConditionNode& condition, std::set<std::string>& all) {
+  static void AddQuestions(const ConditionNode& condition, Questions& questions) {
     std::string question = QuestionOf(condition);
-    if (!question.empty()) all.insert(std::move(question));
+    if (!question.empty()) questions.all.insert(std::move(question));
+    if (auto claimed = ClaimedIn(condition)) questions.claims.push_back(*std::move(claimed));
     for (const auto& part : condition.parts)
-      for (const auto& node : part) AddQuestions(*node, all);
+      for (const auto& node : part) AddQuestions(*node, questions);
   }
   static Questions QuestionsOf(const CompiledRule& rule) {
     Questions questions;
     for (const ConditionCode& condition : rule.conditions) {
-      AddQuestions(*condition.source, questions.all);
+      AddQuestions(*condition.source, questions);
       std::string question = QuestionOf(*condition.source);
       if (!question.empty()) questions.needed.insert(std::move(question));
+      if (auto claimed = ClaimedIn(*condition.source); claimed && !IsDType(*claimed))
+        questions.needed_claims.push_back(*std::move(claimed));
     }
     return questions;
   }

@@ -168,7 +168,8 @@ bool Subsumption::Operands(const Node& general, const Node& specific, bool swapp
     const auto& b = specific.operands[swapped && i < 2 ? 1 - i : i];
     if (a.size() != b.size()) return false;
     for (size_t j = 0; j < a.size(); ++j) {
-      if (a[j].maybe || b[j].maybe || a[j].rest != b[j].rest || !Holds(a[j], b[j])) return false;
+      // What may be absent may be there.
+      if ((b[j].maybe && !a[j].maybe) || a[j].rest != b[j].rest || !Holds(a[j], b[j])) return false;
     }
   }
   return true;

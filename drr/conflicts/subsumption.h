@@ -48,7 +48,8 @@ class Subsumption {
   std::optional<std::vector<Fact>> Unproved(const std::vector<Fact>& facts);
   // Call it after Holds. True if every condition of `general` follows from those of `specific`.
   bool ConditionsFollow();
-  // Adds to `facts` what is known where `fact` does not hold.
+  // Adds to `facts` what is known where `fact` does not hold. That is nothing if it may be unknown
+  // whether it does: of a value without a rank neither `rank(x) == 2` nor its negation holds.
   static void AddNegation(const Fact& fact, std::vector<Fact>& facts);
 
  private:
@@ -78,11 +79,19 @@ class Subsumption {
   bool ShapeFollows(const ConditionCode& condition);
   static bool SameTerm(const TermNode& a, const Fact& asked, const TermNode& b, const Fact& fact);
   static std::vector<Fact> Parts(const Fact& fact, size_t part);
+  // Is a condition true or false wherever these facts hold?
+  static bool HasAnswer(const Fact& fact, const std::vector<Fact>& facts);
   bool Follows(const Fact& asked, const std::vector<Fact>& facts, int splits) const;
   bool FollowsAtOnce(const Fact& asked, const std::vector<Fact>& facts) const;
   bool IsOneOf(const Fact& asked, const std::vector<Fact>& facts) const;
   bool RankFollows(const Fact& asked, const std::vector<Fact>& facts) const;
   bool TypeFollows(const Fact& asked, const std::vector<Fact>& facts) const;
+  // As `dim(x, 0) >= 2` follows from `dim(x, 0) == 4`.
+  bool ComparisonFollows(const Fact& asked, const std::vector<Fact>& facts) const;
+  static const Subject* SubjectOf(const TermNode& part, const Fact& fact);
+  // True if the condition is about attributes and numbers that `specific` writes, and holds for
+  // them.
+  bool HoldsForLiterals(const ConditionCode& condition) const;
   bool ShapeIsRank(const ConditionCode& condition) const;
 
   const CompiledRule& general_;

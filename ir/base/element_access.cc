@@ -21,6 +21,11 @@ void Store(T v, std::byte* at) {
   std::memcpy(at, &v, sizeof(T));
 }
 
+// 2^exponent, which is a normal double.
+double PowerOfTwo(int exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
 // Rounds a double to a binary format with `mantissa` bits and `exponent` bits, nearest even, and
 // returns its bits. Done on the double itself, so that there is no double rounding.
 uint32_t RoundToFormat(double value, int exponent_bits, int mantissa_bits) {
@@ -34,7 +39,7 @@ uint32_t RoundToFormat(double value, int exponent_bits, int mantissa_bits) {
   int exponent = std::ilogb(magnitude);
   if (exponent < 1 - bias) exponent = 1 - bias;  // subnormal: fixed scale
   // The unit in the last place is 2^(exponent - mantissa_bits); nearbyint rounds to even.
-  double units = std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent));
+  double units = std::nearbyint(magnitude * PowerOfTwo(mantissa_bits - exponent));
   auto integer = static_cast<uint64_t>(units);
   // `integer` carries the implicit bit, so adding (exponent + bias - 1) << mantissa_bits gives the
   // bits, also when rounding carried into the next binade.
@@ -48,8 +53,8 @@ uint32_t RoundToFormat(double value, int exponent_bits, int mantissa_bits) {
 double HalfToDouble(uint16_t bits) {
   int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
   double magnitude = exponent == 31  ? (mantissa ? std::nan("") : INFINITY)
-                     : exponent == 0 ? std::ldexp(mantissa, -24)
-                                     : std::ldexp(1024 + mantissa, exponent - 25);
+                     : exponent == 0 ? mantissa * PowerOfTwo(-24)
+                                     : (1024 + mantissa) * PowerOfTwo(exponent - 25);
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 

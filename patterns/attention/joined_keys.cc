@@ -71,7 +71,12 @@ Rule JoinedScores(const char* name, WithoutBlocks which, int rank,
   };
   Val keys = Concat({Upright(k, tk, q, first), Upright(l, tl, q, second)}, {.axis = rank - 2});
   Condition fits = Rank(rows, first || second ? 4 : rank);
-  if (first || second) fits = fits && ShapeIs(rows, {B, H, N * L, D}) && FewBesideRows(T, L);
+  if (first || second) {
+    // Of scores without elements a reshape may give any number of keys.
+    const Term keys_of_all = RowsAndColumns(first ? k : l, first ? tk : tl)[0];
+    fits = fits && ShapeIs(rows, {B, H, N * L, D}) && FewBesideRows(T, L) &&
+           If("the scores have a column for each key", keys_of_all == Term(T));
+  }
   return Rule(name, file, line)
       .Summary(which == WithoutBlocks::kNeither ? "[q k1^T, q k2^T] = q [k1, k2]^T"
                : first                          ? "… where the first keys are those of all blocks"

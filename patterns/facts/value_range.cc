@@ -95,7 +95,7 @@ class Ranges {
   static ValueRange OfConstant(Attribute elements) {
     if (!elements || elements.kind() != Attribute::Kind::kElements) return {};
     const NumberRange range = RangeOf(elements);
-    if (range.has_infinity) return {};
+    if (!range.is_finite()) return {};  // a NaN of a constant is seen
     if (range.lowest > range.highest) return Symmetric(0);
     return {range.lowest, range.highest};
   }
