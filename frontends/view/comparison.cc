@@ -6,6 +6,8 @@
 
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
+#include "frontends/cpp/files/json_text.h"
+#include "ir/base/shown_text.h"
 #include "ir/core/location.h"
 #include "nlohmann/json.hpp"
 #include "pass/reports/log_view.h"
@@ -96,12 +98,17 @@ const OriginRecorder::Maker* OriginRecorder::Find(std::string_view op,
 }
 
 absl::StatusOr<Times> ReadTimes(std::string_view json) {
-  const nlohmann::json whole = nlohmann::json::parse(json, nullptr, false);
+  constexpr int kDeepest = 8;  // the reader looks at three levels
+  JsonMistake mistake;
+  const nlohmann::json whole = ReadJsonText(json, kDeepest, mistake);
   const auto wrong = [](std::string_view what) {
     return absl::InvalidArgumentError(
         fmt::format("{} (expected the JSON of 'ir-run --profile=FILE.json')", what));
   };
-  if (whole.is_discarded()) return wrong("it is not JSON");
+  if (mistake.kind == JsonMistake::Kind::kDepth) return wrong("it is nested too deeply");
+  if (mistake.kind == JsonMistake::Kind::kTwice)
+    return wrong(fmt::format("it has the key '{}' twice", ShownName(mistake.key)));
+  if (mistake.kind != JsonMistake::Kind::kNone) return wrong("it is not JSON");
   if (!whole.is_object() || !whole.contains("calls") || !whole["calls"].is_array())
     return wrong("it has no list 'calls'");
   Times times;

@@ -44,6 +44,8 @@ TEST(LoadOps, MistakesNameThePlace) {
   EXPECT_EQ(Why("{\"ops\":\n [}"), "my.json:2:3: this is no JSON");
   EXPECT_EQ(Why(""), "my.json:1:1: this is no JSON");
   EXPECT_EQ(Why(std::string(1000, '[')), "my.json: the JSON is nested too deeply");
+  EXPECT_EQ(Why(R"({"ops": [], "ops": []})"), "my.json: the key 'ops' is there twice");
+  EXPECT_EQ(Why("{\"ops\": 1e999}"), "my.json:1:13: this is no JSON");
   EXPECT_EQ(Why("[]"), "my.json: the file is no object");
   EXPECT_EQ(Why(Json("\"summary\"", "\"sumary\"")),
             "my.json: an item of 'ops' has the unknown key 'sumary'; did you mean 'summary'?");

@@ -79,9 +79,8 @@ class LoraTest : public ::testing::Test {
     EXPECT_TRUE(WriteSafeTensors(path, tensors).ok());
     return path;
   }
-  void WriteSettings(const std::string& text) const {
-    std::ofstream(folder_ / "adapter_config.json") << text;
-  }
+  void WriteSettings(const std::string& text) const { std::ofstream(SettingsFile()) << text; }
+  std::filesystem::path SettingsFile() const { return folder_ / "adapter_config.json"; }
   static absl::StatusOr<Program> Layers(std::string_view text = kTwoLayers) {
     LoadOptions load;
     load.replaceable = {"*"};
@@ -190,6 +189,32 @@ TEST_F(LoraTest, Scales) {
   EXPECT_DOUBLE_EQ(scale(), 16 / std::sqrt(2.0));
 }
 
+// A link to a file that is not there is not the absence of settings.
+TEST_F(LoraTest, SettingsThatLeadNowhere) {
+  const std::string path = Written({a1_, b1_});
+  for (const char* target : {"nowhere.json", "adapter_config.json"}) {
+    std::filesystem::create_symlink(target, SettingsFile());
+    EXPECT_FALSE(ReadAdapter(path).ok()) << target;
+    std::filesystem::remove(SettingsFile());
+  }
+  EXPECT_TRUE(ReadAdapter(path).ok());
+}
+
+// The first pattern by name counts, of those that end the module's name.
+TEST_F(LoraTest, PatternsOfAlpha) {
+  const std::string path = Written({a1_, b1_});  // of net.first, rank 2
+  for (const auto& [patterns, alpha] : std::vector<std::pair<std::string, double>>{
+           {R"({"first": 6})", 6},
+           {R"({"net.first": 8})", 8},
+           {R"({"first": 6, "net.first": 8})", 6},
+           {R"({"irst": 6, "net": 6, "st.first": 6, "": 6})", 4}}) {
+    WriteSettings(R"({"lora_alpha": 4, "alpha_pattern": )" + patterns + "}");
+    const absl::StatusOr<Adapter> adapter = ReadAdapter(path);
+    ASSERT_TRUE(adapter.ok()) << adapter.status();
+    EXPECT_EQ(adapter->updates[0].scale, alpha / 2) << patterns;
+  }
+}
+
 TEST_F(LoraTest, FilesThatAreNoAdapters) {
   const auto read = [&](const std::vector<SafeTensor>& tensors) {
     return std::string(ReadAdapter(Written(tensors)).status().message());
@@ -217,6 +242,7 @@ TEST_F(LoraTest, FilesThatAreNoAdapters) {
            {R"({"lora_alpha": "4"})", "lora_alpha is not a number"},
            {R"({"lora_alpha": 1e308, "alpha_pattern": {"a|b": 3}})", "the expression 'a|b'"},
            {std::string(100, '['), "not an object of JSON"},
+           {R"({"lora_alpha": 1, "lora_alpha": 2})", "the settings have 'lora_alpha' twice"},
        }) {
     WriteSettings(settings);
     EXPECT_THAT(read({a1_, b1_}), HasSubstr(message)) << settings;

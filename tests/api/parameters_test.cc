@@ -171,7 +171,7 @@ TEST_F(ParametersTest, MalformedFiles) {
        std::vector<std::tuple<std::string, size_t, std::string>>{
            {"[]", 0, "its header is not an object of JSON"},
            {"{" + good, 4, "its header is not an object of JSON"},
-           {"{" + good + "," + good + "}", 4, "tensor 'a' is there twice"},
+           {"{" + good + "," + good + "}", 4, "its header has the name 'a' twice"},
            {"{" + good + "}", 3, "lie outside of the file"},
            {"{" + good + "}", 5, "1 bytes at its end belong to no tensor"},
            {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8,

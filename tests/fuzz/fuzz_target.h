@@ -23,6 +23,8 @@ std::string CheckRules(std::string_view bytes, bool* accepted);        // rules 
 std::string CheckNpy(std::string_view bytes, bool* accepted);          // a .npy file
 std::string CheckTensor(std::string_view bytes, bool* accepted);       // a file of one TensorProto
 std::string CheckSafetensors(std::string_view bytes, bool* accepted);  // a file of safetensors
+std::string CheckAdapter(std::string_view bytes, bool* accepted);      // an adapter, with settings
+std::string CheckOps(std::string_view bytes, bool* accepted);          // JSON that declares ops
 std::string CheckBinary(std::string_view bytes, bool* accepted);       // a binary module
 std::string CheckSaved(std::string_view bytes, bool* accepted);        // a saved program
 
@@ -37,6 +39,8 @@ std::vector<std::string> RulesSeeds();
 std::vector<std::string> NpySeeds();
 std::vector<std::string> TensorSeeds();
 std::vector<std::string> SafetensorsSeeds();
+std::vector<std::string> AdapterSeeds();
+std::vector<std::string> OpsSeeds();
 std::vector<std::string> BinarySeeds();
 std::vector<std::string> SavedSeeds();
 

@@ -1,7 +1,4 @@
 // Any bytes as a saved program: an error, or a program that can be run.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -13,26 +10,11 @@
 #include "frontends/cpp/tenon.h"
 #include "ir/base/check.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/sealed.h"
 
 namespace tenon::fuzz {
 namespace {
-
-// A file in memory, which has a path.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view bytes) : fd_(memfd_create("saved", MFD_CLOEXEC)) {
-    TENON_CHECK(fd_ >= 0);
-    TENON_CHECK(write(fd_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { close(fd_); }
-  std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-
- private:
-  int fd_;
-};
 
 // Zeros for an input; null if there would be too many.
 Tensor Zeros(const TensorSpec& spec) {

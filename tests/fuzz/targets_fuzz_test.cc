@@ -24,6 +24,8 @@ constexpr Target kTargets[] = {
     {"Npy", CheckNpy, NpySeeds, 100},
     {"Tensor", CheckTensor, TensorSeeds, 100},
     {"Safetensors", CheckSafetensors, SafetensorsSeeds, 100},
+    {"Adapter", CheckAdapter, AdapterSeeds, 100},
+    {"Ops", CheckOps, OpsSeeds, 100},
     {"Binary", CheckBinary, BinarySeeds, 100},
     {"Saved", CheckSaved, SavedSeeds, 100},
 };

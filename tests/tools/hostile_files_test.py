@@ -6,8 +6,10 @@ signal, take longer, or end by what its main function catches last. What is refu
 20,000 characters. NAME: only cases whose name contains one of them.
 """
 
+import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import struct
@@ -307,6 +309,108 @@ def npy_cases():
     npy("in Fortran order of many", header("(0, 1000000000, 1000000000)").replace(b"False", b"True "))
 
 
+PARAMETER_TEXT = """core.parameter() <{sym_name = "w", type = f32, value = dense<0.5> : tensor<4x4xf32>}> : () -> ()
+func.func() <{function_type = (tensor<2x4xf32>) -> tensor<2x4xf32>, sym_name = "main"}> ({
+^bb0(%x: tensor<2x4xf32>):
+  %w = core.get_parameter() <{name = @w}> : () -> tensor<4x4xf32>
+  %0 = ten.matmul(%x, %w) : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  func.return(%0) : (tensor<2x4xf32>) -> ()
+}) : () -> ()
+"""
+
+
+def safetensors(header, data=b"", size=None):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", (len(text) if size is None else size) & 2**64 - 1) + text + data
+
+
+def parameter_cases():
+    """Files of safetensors as parameters and as adapters, and the settings of adapters."""
+    def parameters(name, content):
+        for option in ("--params", "--replace-params", "--adapter"):
+            @case(f"{option} of {name}")
+            def _(folder, option=option, content=content):
+                (folder / "weights.mlir").write_text(PARAMETER_TEXT)
+                file = folder / "adapter_model.safetensors"
+                file.write_bytes(content() if callable(content) else content)
+                return ["run", folder / "weights.mlir", "--runs=1", "--threads=1", f"{option}={file}"]
+
+    weight = {"dtype": "F32", "shape": [4, 4], "data_offsets": [0, 64]}
+    data = b"\0\0\x80\x3f" * 16
+    parameters("good weights", safetensors({"w": weight}, data))
+    for size in (0, 63, 100_000_001, 2**63, -1):
+        parameters(f"a header of {size}", safetensors({"w": weight}, data, size))
+    for key, values in (("data_offsets", ([0], [64, 0], [-1, 63], [0, 2**63], [2**60, 2**60 + 64], None)),
+                        ("shape", ([-4, -4], [2**62, 4], [0, 2**63 - 1], [2**32, 2**32], [0, 2**60, 2**60], [1] * 5000 + [16])),
+                        ("dtype", ("F31", "\x1b[2J", 4, "x" * 5_000_000))):
+        for value in values:
+            parameters(f"{key} {str(value)[:30]!r}", safetensors({"w": {**weight, key: value}}, data))
+    parameters("many names", lambda: safetensors({f"a{i}": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
+                                                  for i in range(300_000)}))
+    parameters("many modules", lambda: safetensors({f"m{i}.lora_{part}.weight": {"dtype": "F32", "shape": [0, 4], "data_offsets": [0, 0]}
+                                                    for i in range(100_000) for part in "AB"}))
+    parameters("nested lists", safetensors(b'{"w": ' + b"[" * 3_000_000))
+    parameters("a name of 20 MB", lambda: safetensors({"n" * 20_000_000: weight}, data))
+    parameters("rank 0", safetensors({f"m.lora_{part}.weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}
+                                      for part, shape in (("A", [0, 4]), ("B", [4, 0]))}))
+
+    def settings(name, content):
+        @case(f"settings of an adapter: {name}")
+        def _(folder):
+            (folder / "weights.mlir").write_text(PARAMETER_TEXT)
+            header = {f"m.lora_{part}.weight": {"dtype": "F32", "shape": [4, 4], "data_offsets": offsets}
+                      for part, offsets in (("A", [0, 64]), ("B", [64, 128]))}
+            (folder / "adapter_model.safetensors").write_bytes(safetensors(header, data * 2))
+            content(folder / "adapter_config.json")
+            return ["run", folder / "weights.mlir", "--runs=1", "--threads=1", f"--adapter={folder / 'adapter_model.safetensors'}",
+                    "--adapter-weight=m=w^T"]
+
+    for name, text in (("good", '{"lora_alpha": 2}'), ("nested", "[" * 1_000_000), ("infinite", '{"lora_alpha": 1e999}'),
+                       ("twice", '{"lora_alpha": 1, "lora_alpha": 2}'), ("of 2 MB", " " * 2_000_000), ("not UTF-8", '{"\udcff": 1}'),
+                       ("many patterns", '{"alpha_pattern": {' + ", ".join(f'"{i}": 1' for i in range(80_000)) + "}}")):
+        settings(name, lambda path, text=text: path.write_bytes(text.encode(errors="surrogateescape")))
+    settings("a device", lambda path: path.symlink_to("/dev/zero"))
+    settings("a FIFO", os.mkfifo)
+    settings("a folder", os.mkdir)
+
+
+OP = {"op": "my.scale", "at": "a.yaml:1:1", "summary": "s", "operands": [{"name": "x", "arity": "single", "types": ["float"]}],
+      "result": ["tensor"], "attrs": [], "traits": ["same_dtype"], "shape": "same_as_first"}
+
+
+def declaration_cases():
+    """JSON that declares operations, and profiles."""
+    def json_file(name, option, content, *more):
+        @case(f"{option} of {name}")
+        def _(folder):
+            path = folder / "file.json"
+            path.write_bytes(content().encode(errors="surrogateescape"))
+            return ["opt", "-O2", folder / "good.mlir", f"{option}={path}", *more, *(["-o", "/dev/null"] if not more else [])]
+
+    def ops(name, content):
+        json_file(name, "--load-ops", content)
+
+    ops("good ops", lambda: json.dumps({"ops": [OP]}))
+    for name, changes in (("a name with controls", {"op": "my.\x1b[2J"}), ("a name of 10 MB", {"op": "my." + "a" * 10_000_000}),
+                          ("an op of Tenon", {"op": "ten.add"}), ("no dialect", {"op": "scale"}), ("an empty name", {"op": ""}),
+                          ("an unknown type", {"result": ["!my.none"]}), ("a type of 1 MB", {"result": ["!" + "a" * 1_000_000]}),
+                          ("a nested default", {"attrs": [{"name": "a", "kind": "f32", "required": False, "default": "[" * 300_000}]}),
+                          ("a huge default", {"attrs": [{"name": "a", "kind": "i64", "required": False, "default": "9" * 100}]}),
+                          ("many operands", {"operands": [{"name": f"x{i}", "arity": "variadic", "types": ["float"]} for i in range(70_000)]}),
+                          ("many attributes", {"attrs": [{"name": f"a{i}", "kind": "f32", "required": True} for i in range(70_000)]})):
+        ops(name, lambda changes=changes: json.dumps({"ops": [{**OP, **changes}]}))
+    ops("many ops", lambda: json.dumps({"ops": [{**OP, "op": f"my.op{i}"} for i in range(20_000)]}))
+    ops("one op twice", lambda: json.dumps({"ops": [OP, OP]}))
+    ops("nested lists", lambda: "[" * 3_000_000)
+    ops("a key twice", lambda: '{"ops": [], "ops": []}')
+    ops("bytes that are no text", lambda: '{"ops": "\udcff"}')
+    for name, text in (("nested", '{"calls": ' + "[" * 2_000_000), ("twice", '{"calls": [], "calls": []}'),
+                       ("infinite", '{"calls": [{"op": "a", "node": "b", "ms": 1e999}]}'),
+                       ("negative", '{"calls": [{"op": "a", "node": "b", "ms": -1}]}'),
+                       ("long", '{"calls": [' + ", ".join(f'{{"op": "o{i}", "node": "n", "ms": 1}}' for i in range(100_000)) + "]}")):
+        json_file(f"a {name} profile", "--view-profile", lambda text=text: text, "--view=/dev/null")
+
+
 def special_cases():
     for option in ("", "--rules=", "--weight-cache="):
         for target in ("/dev/zero", "fifo", "folder", "loop", "none"):
@@ -358,7 +462,7 @@ def special_cases():
 
 def main():
     programs = {"opt": [sys.argv[1]], "run": [sys.argv[2]], "bench": [sys.argv[3]]}
-    for add in (onnx_cases, external_cases, text_cases, npy_cases, special_cases):
+    for add in (onnx_cases, external_cases, text_cases, npy_cases, parameter_cases, declaration_cases, special_cases):
         add()
     chosen = [name for name in CASES if not sys.argv[4:] or any(part in name for part in sys.argv[4:])]
 
@@ -388,7 +492,7 @@ def main():
                         problem = f"has exit status {result.returncode}: {error[-200:]}"
                     elif "unknown option" in error or "no effect" in error:
                         problem = f"is no case, because the line is wrong: {error[-200:]}"
-                    elif name.startswith(("npy good", "good text")) and result.returncode != 0:
+                    elif re.search("^npy good|^good text|of good ops|^--(replace-)?params of good|adapter: good", name) and result.returncode != 0:
                         problem = f"is refused: {error[-200:]}"
                     elif "nothing was run" in error:
                         problem = "is no case, because its file is not read"

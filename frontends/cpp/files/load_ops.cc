@@ -14,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "frontends/cpp/files/json_text.h"
 #include "ir/base/check.h"
+#include "ir/base/shown_text.h"
 #include "ir/base/suggest.h"
 #include "ir/core/context/declared_ops.h"
 #include "ir/dialect/declared_op.h"
@@ -28,38 +30,6 @@ using Json = nlohmann::json;
 
 constexpr uintmax_t kMostBytes = uintmax_t{64} << 20;
 constexpr int kMostDepth = 8;  // the format has four levels
-
-// Finds the place of the first mistake of syntax, and keeps deep text from becoming a tree.
-class SyntaxCheck : public nlohmann::json_sax<Json> {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(size_t) override { return Deeper(); }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return Up(); }
-  bool start_array(size_t) override { return Deeper(); }
-  bool end_array() override { return Up(); }
-  bool parse_error(size_t position, const std::string&, const Json::exception&) override {
-    position_ = position;
-    return false;
-  }
-  size_t position() const { return position_; }
-  bool too_deep() const { return depth_ > kMostDepth; }
-
- private:
-  bool Deeper() { return ++depth_ <= kMostDepth; }
-  bool Up() {
-    --depth_;
-    return true;
-  }
-  size_t position_ = 0;
-  int depth_ = 0;
-};
 
 // Reads the operations. Messages name the file, and the operation with its place in the YAML file
 // from which the generator made it.
@@ -260,16 +230,24 @@ class OpsReader {
 }  // namespace
 
 absl::Status LoadOpsFromJson(std::string_view json, const std::string& name, Context& context) {
-  SyntaxCheck check;
-  if (!Json::sax_parse(json, &check)) {
-    if (check.too_deep())
-      return absl::InvalidArgumentError(fmt::format("{}: the JSON is nested too deeply", name));
-    const std::string_view before = json.substr(0, std::max<size_t>(check.position(), 1) - 1);
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    const size_t column = before.size() - (before.find_last_of('\n') + 1) + 1;
-    return absl::InvalidArgumentError(fmt::format("{}:{}:{}: this is no JSON", name, line, column));
+  JsonMistake mistake;
+  const Json root = ReadJsonText(json, kMostDepth, mistake);
+  const auto wrong = [&](std::string_view why) {
+    return absl::InvalidArgumentError(fmt::format("{}: {}", ShownName(name), why));
+  };
+  switch (mistake.kind) {
+    case JsonMistake::Kind::kSyntax:
+    case JsonMistake::Kind::kNumber:
+      return absl::InvalidArgumentError(
+          fmt::format("{}:{}:{}: this is no JSON", ShownName(name), mistake.line, mistake.column));
+    case JsonMistake::Kind::kTwice:
+      return wrong(fmt::format("the key '{}' is there twice", ShownName(mistake.key)));
+    case JsonMistake::Kind::kDepth:
+      return wrong("the JSON is nested too deeply");
+    case JsonMistake::Kind::kNone:
+      break;
   }
-  return OpsReader(name, context).Read(Json::parse(json, nullptr, false));
+  return OpsReader(name, context).Read(root);
 }
 
 absl::Status LoadOps(const std::string& file, Context& context) {

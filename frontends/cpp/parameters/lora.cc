@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "fmt/format.h"
+#include "frontends/cpp/files/json_text.h"
 #include "frontends/onnx/file/mapped_file.h"
 #include "ir/base/check.h"
 #include "ir/base/element_access.h"
@@ -34,7 +37,7 @@ absl::Status Bad(const std::string& file, std::string_view what) {
 struct Settings {
   std::optional<double> alpha;
   bool root_of_rank = false;
-  std::map<std::string, double> alphas;  // by the end of a module's name
+  std::map<std::string, double, std::less<>> alphas;  // by the end of a module's name
 };
 
 absl::StatusOr<json> ReadJson(const std::string& path) {
@@ -46,25 +49,23 @@ absl::StatusOr<json> ReadJson(const std::string& path) {
                                                     kMostSettings));
   }
   constexpr int kDeepest = 16;
-  bool deep = false;
-  const auto watch = [&](int depth, json::parse_event_t, json&) {
-    deep |= depth > kDeepest;
-    return !deep;
-  };
   const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
-  try {
-    json settings = json::parse(text, watch);
-    if (deep || !settings.is_object()) return Bad(path, "the settings are not an object of JSON");
-    return settings;
-  } catch (const json::parse_error& error) {
-    if (deep) return Bad(path, "the settings are not an object of JSON");
-    const std::string_view before = text.substr(0, error.byte == 0 ? 0 : error.byte - 1);
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    return Bad(path, fmt::format("the settings are not JSON: line {}, column {}", line,
-                                 before.size() - (before.rfind('\n') + 1) + 1));
-  } catch (const json::exception&) {
-    return Bad(path, "the settings have a number that no double holds");
+  JsonMistake mistake;
+  json settings = ReadJsonText(text, kDeepest, mistake);
+  switch (mistake.kind) {
+    case JsonMistake::Kind::kSyntax:
+      return Bad(path, fmt::format("the settings are not JSON: line {}, column {}", mistake.line,
+                                   mistake.column));
+    case JsonMistake::Kind::kNumber:
+      return Bad(path, "the settings have a number that no double holds");
+    case JsonMistake::Kind::kTwice:
+      return Bad(path, fmt::format("the settings have '{}' twice", ShownName(mistake.key)));
+    case JsonMistake::Kind::kDepth:
+    case JsonMistake::Kind::kNone:
+      break;
   }
+  if (!settings.is_object()) return Bad(path, "the settings are not an object of JSON");
+  return settings;
 }
 
 // True if the entry says something, as `false`, `null`, 0 and empty lists do not.
@@ -122,10 +123,17 @@ bool IsEndOf(std::string_view name, std::string_view whole) {
 double AlphaOf(const Settings& settings, const AdapterOptions& options, const std::string& module,
                double rank) {
   if (options.alpha) return *options.alpha;
-  for (const auto& [name, alpha] : settings.alphas) {
-    if (IsEndOf(name, module)) return alpha;
+  // Each end of the name, rather than each pattern: both files may be long. The first pattern by
+  // name counts.
+  auto first = settings.alphas.find(module);
+  for (size_t dot = module.find('.'); dot != std::string::npos; dot = module.find('.', dot + 1)) {
+    const auto found = settings.alphas.find(std::string_view(module).substr(dot + 1));
+    if (first == settings.alphas.end() ||
+        (found != settings.alphas.end() && found->first < first->first)) {
+      first = found;
+    }
   }
-  return settings.alpha.value_or(rank);
+  return first != settings.alphas.end() ? first->second : settings.alpha.value_or(rank);
 }
 
 // Takes "encoder.lora_A.weight" or "encoder.lora_A.default.weight" apart: the module, and 'A' or
@@ -181,10 +189,11 @@ absl::StatusOr<TensorSpec> WeightOf(const Program& program, const std::string& m
   std::vector<TensorSpec> ends;
   for (const TensorSpec& spec : program.parameters()) {
     if (spec.name == wanted) return spec;
-    names.push_back(spec.name);
     if (given == options.weights.end() && IsEndOf(wanted, spec.name)) ends.push_back(spec);
   }
   if (ends.size() == 1) return ends[0];
+  if (ends.empty())
+    for (const TensorSpec& spec : program.parameters()) names.push_back(spec.name);
   if (!ends.empty()) {
     return absl::InvalidArgumentError(
         fmt::format("the weight of module '{}' may be '{}' or '{}' (ApplyOptions::weights says "
@@ -268,11 +277,12 @@ absl::StatusOr<Adapter> ReadAdapter(const std::string& path, const AdapterOption
   const size_t slash = path.rfind('/');
   const std::string beside =
       (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + "adapter_config.json";
-  absl::StatusOr<Settings> read = ReadSettings(given ? options.config : beside);
-  if (read.ok()) {
-    settings = *std::move(read);
-  } else if (given || !absl::IsNotFound(read.status())) {
-    return read.status();
+  // A link that leads nowhere is no absence: the scale would be another one in silence.
+  std::error_code error;
+  const bool absent = std::filesystem::symlink_status(beside, error).type() ==
+                      std::filesystem::file_type::not_found;
+  if (given || !absent) {
+    TENON_ASSIGN_OR_RETURN(settings, ReadSettings(given ? options.config : beside));
   }
   TENON_ASSIGN_OR_RETURN(SafeTensors file, ReadSafeTensors(path, options.limits));
   std::map<std::string, LowRankUpdate> updates;

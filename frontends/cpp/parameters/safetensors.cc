@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "frontends/cpp/files/json_text.h"
 #include "frontends/onnx/file/mapped_file.h"
 #include "ir/base/ceil_div.h"
 #include "ir/base/check.h"
@@ -57,29 +58,22 @@ std::string_view FileTypeOf(DType dtype) {
   return "";
 }
 
-// Reads the header, and no name twice: JSON by itself would keep the last one.
+// Reads the header, and makes messages that name the file.
 class HeaderText {
  public:
   explicit HeaderText(const std::string& file) : file_(file) {}
 
   absl::StatusOr<json> Read(std::string_view text) {
-    std::set<std::string, std::less<>> names;
-    std::string twice;
-    bool deep = false;
-    const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-      constexpr int kDeepest = 3;  // the lists of a tensor
-      deep |= depth > kDeepest;
-      if (event == json::parse_event_t::key && depth == 1 &&
-          !names.insert(parsed.get<std::string>()).second && twice.empty()) {
-        twice = parsed.get<std::string>();
-      }
-      return !deep;
-    };
-    json header = json::parse(text, watch, /*allow_exceptions=*/false);
-    if (deep) return Bad("its header is nested deeper than the format has it");
-    if (header.is_discarded() || !header.is_object())
+    constexpr int kDeepest = 3;  // the lists of a tensor
+    JsonMistake mistake;
+    json header = ReadJsonText(text, kDeepest, mistake);
+    using Kind = JsonMistake::Kind;
+    if (mistake.kind == Kind::kDepth)
+      return Bad("its header is nested deeper than the format has it");
+    if (mistake.kind == Kind::kTwice)
+      return Bad(fmt::format("its header has the name '{}' twice", ShownName(mistake.key)));
+    if (mistake.kind != Kind::kNone || !header.is_object())
       return Bad("its header is not an object of JSON");
-    if (!twice.empty()) return Bad(fmt::format("tensor '{}' is there twice", ShownName(twice)));
     return header;
   }
 
