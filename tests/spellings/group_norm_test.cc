@@ -87,8 +87,7 @@ const Spelling kLastChannels[] = {
      [](Graph& g) { g.Out(Joined(g, NormOfGroups(g, Grouped(g, LastChannels(g))))); }},
     // Near miss: the mean of each pixel's group.
     {"OfEachPixel", "!nn.group_norm",
-     [](Graph& g) { g.Out(Joined(g, NormOfGroups(g, Grouped(g, LastChannels(g)), {-1}))); },
-     11,
+     [](Graph& g) { g.Out(Joined(g, NormOfGroups(g, Grouped(g, LastChannels(g)), {-1}))); }, 11,
      false},
 };
 TENON_SPELLINGS(GroupNormsOfLastChannels, kLastChannels);
