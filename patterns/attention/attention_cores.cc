@@ -134,18 +134,22 @@ Rule AttentionOfSelectedScores(const char* name, Selects selects,
 }
 
 // The same with one head and batches of any kind in the first axis: [N, S, D]. Tried after the
-// views of split heads have been moved away.
+// views of split heads have been moved away. Images are [N, D, S]: queries, keys and values may be
+// stored transposed.
 Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {
   AttentionVals x;
-  Attr<bool> guard("zero_nan_rows"), tk("transposed_k");
+  Attr<bool> guard("zero_nan_rows"), tq("transposed_q"), tk("transposed_k"), tv("transposed_v");
   Dim N("N"), S("S"), T("T"), M("M"), P("P"), Q("Q");
-  Val product = Matmul(x.q, x.k, {.transpose_b = tk}).As("q k^T");
+  Val product = Matmul(x.q, x.k, {.transpose_a = tq, .transpose_b = tk}).As("q k^T");
   Attr<float> scale("scale");
   Val scores = AnyOf(TimesNumber(product, scale), product.Let(scale, 1));
   Val masked = mask_rank == 0 ? scores : Add(scores, x.mask);
   Val mask = mask_rank == 3 ? Reshape(x.mask, {.shape = {M, 1, P, Q}}) : x.mask;
-  Val keys = Transpose(x.k, {.perm = Choose(tk, ListOf({0, 1, 2}), ListOf({0, 2, 1}))});
+  const auto swapped = [](const Val& v, const Term& swaps) {
+    return Transpose(v, {.perm = Choose(swaps, ListOf({0, 2, 1}), ListOf({0, 1, 2}))});
+  };
+  Val queries = swapped(x.q, tq), keys = swapped(x.k, !Term(tk)), values = swapped(x.v, tv);
   fused::AttentionArgs args = {
       .num_heads = 1, .kv_num_heads = 1, .scale = scale, .zero_nan_rows = guard};
   Condition fits = ShapeIs(product, {N, S, T}) && ShapeIs(x.q, {N, AnyDim(), AnyDim()}) &&
@@ -153,16 +157,16 @@ Rule AttentionOfOneHead(const char* name, int mask_rank, const char* file = __bu
   if (mask_rank == 3) fits = fits && ShapeIs(x.mask, {M, P, Q});
   if (mask_rank == 2) fits = fits && Rank(x.mask, 2);
   if (mask_rank > 0) {
-    fits = fits && MaskFits(masked, product, x.v);
+    fits = fits && MaskFits(masked, product, x.v, tv);
   }
   return Rule(name, file, line)
       .Summary(mask_rank == 0   ? "attention of 3-D operands is one of a single head"
                : mask_rank == 3 ? "… with a mask for each batch"
                                 : "… with one mask")
-      .Match(Matmul(Probabilities(masked, guard), x.v))
+      .Match(Matmul(Probabilities(masked, guard), x.v, {.transpose_b = tv}))
       .Where(fits)
-      .Replace(mask_rank == 0 ? fused::Attention(x.q, keys, x.v, {}, {}, {}, args)
-                              : fused::Attention(x.q, keys, x.v, mask, {}, {}, args))
+      .Replace(mask_rank == 0 ? fused::Attention(queries, keys, values, {}, {}, {}, args)
+                              : fused::Attention(queries, keys, values, mask, {}, {}, args))
       .Lowers(OpsOf({"ten.matmul"}))
       .RequireKernel();
 }

@@ -27,6 +27,22 @@ Rule SoftmaxFromExp() {
       .Replace(Softmax(x, {.axis = OnlyOf(axes)}));
 }
 
+// Blockwise kernels divide their result by the sum in the end.
+Rule SoftmaxBehindProduct() {
+  Val x("x"), v("v");
+  Attr<I64s> axes("axes");
+  Attr<bool> transposed("transposed");
+  Val e = Exp(Difference(x, ReduceMax(x, {.axes = axes})));
+  Val sum = ReduceSum(e, {.axes = axes});
+  Val product = Matmul(e, v, {.transpose_b = transposed});
+  return Rule("softmax-behind-product")
+      .Summary("(exp(x - max(x)) v) / sum(exp(x - max(x))) = softmax(x) v")
+      .Match(AnyOf(Div(product, sum), Mul(product, Reciprocal(sum))))
+      .Where(RankAtLeast(x, 2) && RankAtLeast(v, 2) &&
+             If("the sum is over the last axis", axes == ListOf({RankOf(x) - 1})))
+      .Replace(Matmul(Softmax(x, {.axis = -1}), v, {.transpose_b = transposed}));
+}
+
 // Where the exponentials overflow, the softmax is what was meant.
 Rule SoftmaxFromExpOfBounded() {
   Val x("x");
@@ -137,6 +153,7 @@ Rule SoftmaxOfRows() {
 
 RuleSet SoftmaxRules() {
   return {SoftmaxFromExp(),
+          SoftmaxBehindProduct(),
           SoftmaxFromExpOfBounded(),
           SoftmaxFromLog(),
           SoftmaxFromLogSum(),

@@ -142,6 +142,26 @@ Rule LinearBiasOfHeads() {
       .Lowers(OpsBefore({"ten.reshape"}, {"ten.add"}));
 }
 
+// The same behind the transpose that brings heads to the front, or keys to the back.
+Rule LinearBiasOfMovedHeads() {
+  Val x("_x"), w("_w"), b = Const("b");
+  Attr<I64s> perm("perm");
+  Val product = fused::Linear(x, w, {}, {}, {.transpose_w = kAny});
+  Val heads = Reshape(product, {.shape = kAny});
+  const Term head = ExtentOf(heads, -2), size = ExtentOf(heads, -1);
+  return Rule("linear-bias-of-moved-heads")
+      .Summary("a bias behind the split and the transpose of heads is one before it")
+      .Match(Add(Transpose(heads, {.perm = perm}), b))
+      .Where(Rank(heads, 4) && If("the axis of heads comes before that of their elements",
+                                  Or(Compare(perm, "==", ListOf({0, 2, 1, 3})),
+                                     Compare(perm, "==", ListOf({0, 2, 3, 1})))))
+      .Where(If("b has an element for each column",
+                Take(ShapeOf(product), -1) == Take(ShapeOf(heads), -2) && RankOf(b) <= 4 &&
+                    Padded(ShapeOf(b), 4) == ListOf({1, 1, head, size})[perm]))
+      .Replace(Transpose(Add(heads, Reshape(b, {.shape = ListOf({head, size})})), {.perm = perm}))
+      .Lowers(OpsBefore({"ten.transpose"}, {"ten.add"}));
+}
+
 Rule LinearSecondBias() {
   Val x("x"), w("w"), b("b"), c = Const("c");
   Attr<bool> transpose("transpose");
@@ -329,6 +349,7 @@ RuleSet LinearRules() {
           ExpertLinear("expert-linear-column", false, false),
           LinearBias(),
           LinearBiasOfHeads(),
+          LinearBiasOfMovedHeads(),
           LinearSecondBias(),
           LinearBiasOfSum(),
           LinearAlpha(),

@@ -95,6 +95,24 @@ Rule RmsNormOfDifference() {
       .Replace(RmsNorm(x, {}, {.axis = First(axes), .epsilon = epsilon}));
 }
 
+// The sum in place of the mean, and the root of their number as a factor. The factor is rounded, in
+// f16 to three digits: what is left of it becomes a scale.
+Rule RmsNormFromSum() {
+  Val x("x");
+  Attr<float> epsilon("epsilon"), factor("factor");
+  const Term last = RankOf(x) - 1, count = ExtentOf(x, -1);
+  Val r = Sqrt(Add(ReduceSum(Square(x), {.axes = ListOf({last})}), Splat(epsilon)));
+  Val scale = Expand(Splat(Term(factor) / SqrtOf(count)), {.shape = ListOf({count})});
+  return Rule("rms-norm-from-sum")
+      .Summary("x * sqrt(n) / sqrt(sum(x^2) + n eps) over n elements = rms_norm(x)")
+      .Match(AnyOf(Quotient(Mul(x, Splat(factor)), r), Mul(Quotient(x, r), Splat(factor))))
+      .Where(IsPositive(epsilon) && IsFixed(count) && count > 0 &&
+             If("the factor is the root of the number of elements",
+                AbsOf(Term(factor) * factor - count) <= 2e-3 * count && factor > 0))
+      .Replace(RmsNorm(x, scale, {.axis = last, .epsilon = Term(epsilon) / count}))
+      .Lowers(OpsOf({"ten.reduce_sum"}));
+}
+
 Rule LayerNormFromRmsNorm() {
   Val x("x"), w("w");
   Attr<I64s> axes("axes");
@@ -251,6 +269,7 @@ RuleSet NormRules() {
                    NormScaleLast(),
                    RmsNormFromParts(),
                    RmsNormOfDifference(),
+                   RmsNormFromSum(),
                    LayerNormFromRmsNorm(),
                    LayerNormOfCenteredVariance(),
                    LayerNormScale(),

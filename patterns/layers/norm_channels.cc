@@ -161,6 +161,108 @@ Rule GroupNormBias() {
       .Lowers(OpsOf({"ten.add"}));
 }
 
+// ---- groups of channels that are last ----------------------------------------------------------
+
+// `split` is x with its channels, which are last, in groups: [B, …, G, C / G].
+Condition SplitsLastChannels(const Val& x, const Val& split) {
+  return If("the channels, which are last, are split into groups",
+            RankOf(x) > 2 && RankOf(split) > 3 && ExtentOf(x, 0) == ExtentOf(split, 0) &&
+                IsFixed(ExtentOf(split, -2)) &&
+                ExtentOf(x, -1) == ExtentOf(split, -2) * ExtentOf(split, -1));
+}
+
+// What lies between the batch and the channels: positions, pixels, or pixels that the split has in
+// one axis.
+enum class Places { kRows, kPixels, kJoinedPixels };
+
+// The norm over all axes of the split but the first one and that of groups.
+Rule GroupNormOfLastChannels(const char* name, Places places, const char* file = __builtin_FILE(),
+                             int line = __builtin_LINE()) {
+  const bool rows = places == Places::kRows, pixels = places == Places::kPixels;
+  Val x("x");
+  Attr<I64s> axes("axes");
+  Attr<float> epsilon("epsilon");
+  Dim B("B"), H("H"), W("W"), G("G"), D("D");
+  Val split = Reshape(x, {.shape = kAny});
+  Val centered = Sub(split, ReduceMean(split, {.axes = axes}));
+  Val images = Transpose(x, {.perm = MovedAxis(RankOf(x), -1, 1)});
+  Val norm = GroupNorm(images, {}, {}, {.groups = ExtentOf(split, -2), .epsilon = epsilon});
+  return Rule(name, file, line)
+      .Summary(pixels ? "the norm of groups of channels that are last is one between transposes"
+               : rows ? "… of a sequence"
+                      : "… where the split joins the pixels")
+      .Match(Quotient(centered, RootMeanSquare(Square(centered), axes, epsilon)))
+      .Where(rows ? ShapeIs(x, {B, W, G * D}) : ShapeIs(x, {B, H, W, G * D}))
+      .Where(pixels ? ShapeIs(split, {B, H, W, G, D})
+             : rows ? ShapeIs(split, {B, W, G, D})
+                    : ShapeIs(split, {B, H * W, G, D}))
+      .Where(IsFixed(ExtentOf(split, -2)) &&
+             If("no group is empty", ExtentOf(split, -2) > 0 && ExtentOf(split, -1) > 0) &&
+             If("the norm is over the channels of a group and what is between them and the batch",
+                axes == (pixels ? ListOf({1, 2, 4}) : ListOf({1, 3}))))
+      .Replace(Reshape(Transpose(norm, {.perm = MovedAxis(RankOf(x), 1, -1)}),
+                       {.shape = ShapeOf(split)}))
+      .Lowers(OpsOf({"ten.reduce_mean"}));
+}
+
+Rule JoinedGroups() {
+  Val x("_x"), w("_w"), b("_b");
+  Val norm = GroupNorm(x, Maybe(w), Maybe(b), {.groups = kAny, .epsilon = kAny});
+  Val moved = Transpose(norm, {.perm = kAny});
+  Val root = Reshape(Reshape(moved, {.shape = kAny}), {.shape = kAny});
+  return Rule("group-norm-joined-channels")
+      .Summary("channels of a norm that are split and joined again stay whole")
+      .Match(root)
+      .Where(SameShape(root, moved))
+      .Replace(moved);
+}
+
+// The transposed norm, cut into groups, times a factor for each channel, or plus a bias.
+Rule ScaleOfSplitChannels(const char* name, bool bias, const char* file = __builtin_FILE(),
+                          int line = __builtin_LINE()) {
+  Val x("_x"), w("_w"), k = Const("k");
+  Attr<Dims> shape("shape");
+  Val norm = GroupNorm(x, Maybe(w), {}, {.groups = kAny, .epsilon = kAny});
+  Val moved = Transpose(norm, {.perm = kAny});
+  Val split = Reshape(moved, {.shape = shape});
+  Val row = Reshape(k, {.shape = ListOf({ExtentOf(moved, -1)})});
+  return Rule(name, file, line)
+      .Summary(bias ? "a bias behind the split of channels is one before it"
+                    : "a scale behind the split of channels is one before it")
+      .Match(bias ? Add(split, k) : Mul(split, k))
+      .Where(SplitsLastChannels(moved, split) && IsFixed(ExtentOf(moved, -1)) &&
+             If("there is an element for each channel",
+                RankOf(k) > 1 && RankOf(k) <= RankOf(split) &&
+                    ShapeOf(k) == ListOf({OnesBefore(), ExtentOf(split, -2), ExtentOf(split, -1)})))
+      .Replace(Reshape(bias ? Add(moved, row) : Mul(moved, row), {.shape = shape}))
+      .Lowers(OpsBefore({"ten.reshape"}, {bias ? "ten.add" : "ten.mul"}));
+}
+
+// transpose(group_norm(x)) * k = transpose(group_norm(x, k)), and the same for a bias.
+Rule ScaleOfMovedGroupNorm(const char* name, bool bias, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
+  Val x("x"), w("w"), k("k");
+  Attr<I64s> perm("perm");
+  Attr<int64_t> groups("groups");
+  Attr<float> epsilon("epsilon");
+  const nn::GroupNormArgs args{.groups = groups, .epsilon = epsilon};
+  const Term channels = ExtentOf(x, 1);
+  Val each = AsChannelVector(k, x);
+  Val norm = bias ? GroupNorm(x, Maybe(w), {}, args) : GroupNorm(x, {}, {}, args);
+  Val transposed = Transpose(norm, {.perm = perm});
+  return Rule(name, file, line)
+      .Summary(bias ? "transpose(group_norm(x, w)) + b" : "transpose(group_norm(x)) * w")
+      .Match(bias ? Add(transposed, k) : Mul(transposed, k))
+      .Where(IsFixed(channels) &&
+             If("there is an element for each channel",
+                RankOf(k) <= RankOf(x) &&
+                    Padded(ShapeOf(k), RankOf(x)) ==
+                        ListOf({1, channels, Spread(Ones(RankOf(x) - 2))})[perm]))
+      .Replace(Transpose(bias ? GroupNorm(x, w, each, args) : GroupNorm(x, each, {}, args),
+                         {.perm = perm}))
+      .Lowers(OpsOf({bias ? "ten.add" : "ten.mul"}));
+}
+
 // The norm of every channel of images: as many groups as channels.
 Rule InstanceNorm() {
   Val x("x"), w("w");
@@ -187,6 +289,14 @@ RuleSet ChannelNormRules() {
           ScaleOfGroups("bias-of-groups", true),
           GroupNormScale(),
           GroupNormBias(),
+          GroupNormOfLastChannels("group-norm-of-last-channels", Places::kPixels),
+          GroupNormOfLastChannels("group-norm-of-last-channels-joined", Places::kJoinedPixels),
+          GroupNormOfLastChannels("group-norm-of-last-channels-in-rows", Places::kRows),
+          JoinedGroups(),
+          ScaleOfSplitChannels("scale-of-split-channels", false),
+          ScaleOfSplitChannels("bias-of-split-channels", true),
+          ScaleOfMovedGroupNorm("moved-group-norm-scale", false),
+          ScaleOfMovedGroupNorm("moved-group-norm-bias", true),
           InstanceNorm()};
 }
 

@@ -59,6 +59,14 @@ void AttendGroups(Graph& g, Repeat repeat) {
 }
 
 const Spelling kAttention[] = {
+    // Images: [B, channels, pixels].
+    {"OfImages", "fused.attention",
+     [](Graph& g) {
+       V q = g.In({B(), 4, S()}), k = g.In({B(), 4, T()}), v = g.In({B(), 4, T()});
+       V scores = g.Mul(g.Op("MatMul", {g.Transpose(q, {0, 2, 1}), k}), 0.5);
+       V weights = g.Transpose(Probabilities(g, scores, 3), {0, 2, 1});
+       g.Out(g.Op("MatMul", {v, weights}));
+     }},
     {"HeadsRepeatedByTile", "fused.attention",
      [](Graph& g) {
        AttendGroups(g, [](Graph& h, const V& x) {

@@ -58,6 +58,40 @@ const Spelling kGroupNorms[] = {
 };
 TENON_SPELLINGS(GroupNorms, kGroupNorms);
 
+// Channels last, as TensorFlow and Flax have them: [B, H, W, G, C / G].
+V LastChannels(Graph& g) { return g.In({B(), 3, 3, kChannels}); }
+V Grouped(Graph& g, const V& x) { return g.Reshape(x, {0, 3, 3, kGroups, kChannels / kGroups}); }
+V Joined(Graph& g, const V& x) { return g.Reshape(x, {0, 3, 3, kChannels}); }
+V MeanOfGroups(Graph& g, const V& x, const Ints& axes = {-4, -3, -1}) {
+  return g.Reduce("ReduceMean", x, axes, 5);
+}
+V NormOfGroups(Graph& g, const V& y, const Ints& axes = {-4, -3, -1}) {
+  V centered = g.Sub(y, MeanOfGroups(g, y, axes));
+  V variance = MeanOfGroups(g, g.Mul(centered, centered), axes);
+  return g.Div(centered, g.Op("Sqrt", {g.Add(variance, 1e-5)}));
+}
+
+const Spelling kLastChannels[] = {
+    {"JoinedThenScaled", "nn.group_norm ten.transpose ten.transpose",
+     [](Graph& g) {
+       V norm = Joined(g, NormOfGroups(g, Grouped(g, LastChannels(g))));
+       g.Out(g.Add(g.Mul(norm, g.Param({kChannels})), g.Param({kChannels})));
+     }},
+    {"ScaledThenJoined", "nn.group_norm ten.transpose ten.transpose",
+     [](Graph& g) {
+       const Ints each = {1, 1, 1, kGroups, kChannels / kGroups};
+       V norm = NormOfGroups(g, Grouped(g, LastChannels(g)));
+       g.Out(Joined(g, g.Add(g.Mul(norm, g.Param(each)), g.Param(each))));
+     }},
+    {"WithoutScale", "nn.group_norm ten.transpose ten.transpose",
+     [](Graph& g) { g.Out(Joined(g, NormOfGroups(g, Grouped(g, LastChannels(g))))); }},
+    // Near miss: the mean of each pixel's group.
+    {"OfEachPixel", "!nn.group_norm",
+     [](Graph& g) { g.Out(Joined(g, NormOfGroups(g, Grouped(g, LastChannels(g)), {-1}))); }, 11,
+     false},
+};
+TENON_SPELLINGS(GroupNormsOfLastChannels, kLastChannels);
+
 // f16, with parts in f32.
 V HalfImage(Graph& g) { return g.In({B(), kChannels, 3, 3}, DType::kF16); }
 V Half(Graph& g, const V& x) { return g.Cast(x, DType::kF16); }

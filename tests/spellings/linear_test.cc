@@ -29,6 +29,16 @@ const Spelling kLinear[] = {
      }},
     {"MatMulMinusBias", "fused.linear",
      [](Graph& g) { g.Out(g.Sub(MatMul(g, X(g), W(g)), g.Param({kF}))); }},
+    {"BiasOfMovedHeads", "fused.linear ten.reshape ten.transpose",
+     [](Graph& g) {
+       V heads = g.Reshape(MatMul(g, X(g), W(g)), {0, -1, 2, kF / 2});
+       g.Out(g.Add(g.Transpose(heads, {0, 2, 1, 3}), g.Param({1, 2, 1, kF / 2})));
+     }},
+    {"BiasOfElementsBeforeHeads", "fused.add_transpose fused.linear ten.reshape",
+     [](Graph& g) {
+       V heads = g.Reshape(MatMul(g, X(g), W(g)), {0, -1, 2, kF / 2});
+       g.Out(g.Add(g.Transpose(heads, {0, 3, 1, 2}), g.Param({1, kF / 2, 1, 2})));
+     }},
     {"MatMulNumber", "fused.linear", [](Graph& g) { g.Out(g.Add(MatMul(g, X(g), W(g)), 0.25)); }},
     {"SquaredMatSub", "fused.squared_mat_sub",
      [](Graph& g) {

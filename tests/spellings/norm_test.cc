@@ -393,6 +393,26 @@ V Ungrouped(Graph& g, const V& y, const V& x) { return g.Op("Reshape", {y, g.Op(
 V ChannelAffine(Graph& g, const V& x) {
   return g.Add(g.Mul(x, g.Param({8, 1, 1})), g.Param({8, 1, 1}));
 }
+// The root of the number of elements, over that of their sum of squares.
+const Spelling kSums[] = {
+    {"RootOfCount", "nn.rms_norm",
+     [](Graph& g) {
+       V x = X(g), sum = g.Reduce("ReduceSum", Power(g, x), {-1}, 3);
+       g.Out(g.Mul(Divided(g, g.Mul(x, 4.0), WithEps(g, sum)), Scale(g)));
+     }},
+    {"RootOfCountBehindTheQuotient", "nn.rms_norm",
+     [](Graph& g) {
+       V x = X(g), sum = g.Reduce("ReduceSum", Power(g, x), {-1}, 3);
+       g.Out(g.Mul(Divided(g, x, WithEps(g, sum)), 4.0));
+     }},
+    {"AnotherFactor", "!nn.rms_norm",
+     [](Graph& g) {
+       V x = X(g), sum = g.Reduce("ReduceSum", Power(g, x), {-1}, 3);
+       g.Out(Divided(g, g.Mul(x, 3.0), WithEps(g, sum)));
+     }},
+};
+TENON_SPELLINGS(NormOfSum, kSums);
+
 const Spelling kGroups[] = {
     {"InstanceNormOfGroups", "nn.group_norm",
      [](Graph& g) {

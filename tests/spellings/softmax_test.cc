@@ -46,6 +46,18 @@ const Spelling kSoftmax[] = {
        V e = Exp(g, g.Sub(scores, g.Reduce("ReduceMax", scores, {-1}, 4)));
        Weigh(g, g.Mul(e, g.Op("Reciprocal", {Sum(g, e)})));
      }},
+    {"QuotientBehindProduct", "fused.attention",
+     [](Graph& g) {
+       V scores = Scores(g);
+       V e = Exp(g, g.Sub(scores, g.Reduce("ReduceMax", scores, {-1}, 4)));
+       g.Out(g.Div(g.Op("MatMul", {e, Keys(g)}), Sum(g, e)));
+     }},
+    {"ReciprocalBehindProduct", "fused.attention",
+     [](Graph& g) {
+       V scores = Scores(g);
+       V e = Exp(g, g.Sub(scores, g.Reduce("ReduceMax", scores, {-1}, 4)));
+       g.Out(g.Mul(g.Op("MatMul", {e, Keys(g)}), g.Op("Reciprocal", {Sum(g, e)})));
+     }},
     {"ExponentialOfLogarithm", "fused.attention",
      [](Graph& g) {
        V log = g.Op("LogSoftmax", {Scores(g)},
@@ -111,6 +123,13 @@ const Spelling kSoftmax[] = {
        Weigh(g, g.Div(e, Sum(g, e)));
      }},
     {"OverQueries", "!fused.attention", [](Graph& g) { Weigh(g, Softmax(g, Scores(g), 2)); }, 13},
+    {"QuotientByAnotherSum", "!fused.attention",
+     [](Graph& g) {
+       V scores = Scores(g);
+       V e = Exp(g, g.Sub(scores, g.Reduce("ReduceMax", scores, {-1}, 4)));
+       V once = g.Reduce("ReduceSum", e, {-2}, 4);
+       g.Out(g.Div(g.Op("MatMul", {e, Keys(g)}), g.Reduce("ReduceSum", once, {-1}, 4)));
+     }},
     {"AnotherSum", "!fused.attention",
      [](Graph& g) {
        V e = Exp(g, Scores(g));
