@@ -204,7 +204,7 @@ TEST_P(ExplainScaling, IsNearlyLinear) {
     GTEST_SKIP() << "takes sanitized builds minutes, and builds without sanitizers run it";
   const int64_t small = StepsOfReport(shape.text(shape.small));
   EXPECT_GT(small, 0);
-  // The steps of sanitized builds are the same, and their smaller program shows the mistakes of memory.
+  // Sanitized builds count the same steps, and the smaller program shows mistakes of memory.
   if (kUnderSanitizers) return;
   const int64_t large = StepsOfReport(shape.text(shape.times * shape.small));
   // A tenth more leaves room for a logarithm.

@@ -328,8 +328,9 @@ nb::object FirstDifference(const std::string& path, const std::vector<std::strin
 }
 
 nb::object BisectHandle(const Handle& handle, const nb::dict& optimize, bool reference,
-                        const std::vector<PyTensors>& inputs, const std::vector<PyTensors>& expected,
-                        const Tolerances& tolerances, bool reduce) {
+                        const std::vector<PyTensors>& inputs,
+                        const std::vector<PyTensors>& expected, const Tolerances& tolerances,
+                        bool reduce) {
   BisectOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
