@@ -31,12 +31,12 @@ struct Place {
   }
 };
 
-using Places = absl::InlinedVector<Place, 8>;
+using PlaceStack = absl::InlinedVector<Place, 8>;
 
 }  // namespace
 
 bool WalkOps(Operation* top, absl::FunctionRef<WalkResult(Operation*)> f) {
-  Places places;
+  PlaceStack places;
   for (Operation* op = top;;) {
     switch (f(op)) {
       case WalkResult::kInterrupt:
@@ -55,7 +55,7 @@ bool WalkOps(Operation* top, absl::FunctionRef<WalkResult(Operation*)> f) {
 }
 
 bool WalkOpsInside(Operation* top, absl::FunctionRef<WalkResult(Operation*)> f) {
-  Places places = {{.owner = top}};
+  PlaceStack places = {{.owner = top}};
   while (!places.empty()) {
     Operation* op = places.back().Take();
     if (op == nullptr) {
