@@ -63,6 +63,9 @@ struct RuleLog {
   // Restricts near misses to places that involve one of these nodes, even if little matches there.
   // Empty means all places.
   std::set<std::string, std::less<>> nodes;
+  // Leaves out misses where little matches (RuleMiss::near), even if a rule has no other. Has no
+  // effect with `nodes`. A search for near ones alone is much shorter.
+  bool only_near = false;
   // Wanted rules that are recorded only because they create what other wanted rules match.
   std::set<std::string, std::less<>> below;
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_set.h"
+#include "drr/explain/cost_bounds.h"
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 
@@ -23,7 +24,8 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
   if (tolerance_ == 0) return Fail(goal.parent, wanted);
   auto skip = [&] {
     lost_ += Alignment::kLost * sizes_[goal.edge.node];
-    if (!Fail(goal.parent, wanted)) return false;
+    const int lost = bounds_ == nullptr ? 0 : bounds_->SurelyLost(goal.edge.node);
+    if (!Fail(goal.parent, wanted, Mismatch::Kind::kWrong, lost)) return false;
     mismatches_.back().found = op;
     return true;
   };
@@ -49,8 +51,8 @@ bool Matcher::OtherOp(const Goal& goal, const Node& node, Operation* op) {
                 : kind != ValNode::Kind::kSplat && Likely(edge, op->operand(i));
   }
   if (!fits) return skip();
-  if (!Fail(goal.parent, wanted)) return false;
-  mismatches_.back().kind = Mismatch::Kind::kInstead;
+  const bool lost = bounds_ != nullptr && bounds_->SurelyLost(goal.edge.node) > 0;
+  if (!Fail(goal.parent, wanted, Mismatch::Kind::kInstead, lost ? 1 : 0)) return false;
   mismatches_.back().found = op;
   lost_ += Alignment::kLost + Alignment::CostOf(Mismatch::Kind::kInstead) - Alignment::CostOf({});
   passed_.push_back(op);
@@ -75,12 +77,11 @@ bool Matcher::PassBetween(const Goal& goal, Operation* op, Value below) {
   };
   if (is_view) {
     if (lost_ + Alignment::CostOf(kind) > best_cost_) return false;
-    mismatches_.push_back({op, stands(), kind, nullptr});
+    mismatches_.push_back({op, words_ ? stands() : std::string(), kind, nullptr});
     lost_ += Alignment::CostOf(kind);
     ++views_;
-  } else {
-    if (!Fail(op, stands)) return false;
-    mismatches_.back().kind = kind;
+  } else if (!Fail(op, stands, kind)) {
+    return false;
   }
   passed_.push_back(op);
   Goal next = goal;
@@ -135,7 +136,8 @@ void Matcher::FindReaching(uint16_t to) {
 }
 
 // The first alternative that holds the node where the alignment started; null if none does.
-const Edge* Matcher::LeadsToStart(const Node& node) const {
+const Edge* Matcher::LeadsToStart(const Node& node) {
+  if (reaching_.empty()) FindReaching(start_.node);
   for (const Edge& alternative : node.alternatives) {
     if (reaching_[alternative.node] != 0) return &alternative;
   }
@@ -143,7 +145,7 @@ const Edge* Matcher::LeadsToStart(const Node& node) const {
 }
 
 // Counts the op nodes on the way that was taken, each once.
-void Matcher::AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& alignment) const {
+void Matcher::AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& alignment) {
   const Node& node = rule_->nodes[edge.node];
   if (seen[edge.node] != 0) return;
   seen[edge.node] = 1;
@@ -169,7 +171,7 @@ void Matcher::AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& al
   }
 }
 
-Alignment Matcher::Aligned(const Edge& start) const {
+Alignment Matcher::Aligned(const Edge& start) {
   Alignment alignment;
   std::vector<char> seen(rule_->nodes.size(), 0);
   AddWanted(start, seen, alignment);
@@ -185,13 +187,16 @@ Alignment Matcher::Aligned(const Edge& start) const {
 }
 
 std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& start, Operation* op,
-                                        int tolerance, int64_t budget) {
+                                        const AlignLimits& limits) {
   Start(rule, nullptr);
   used_ = 0;
   if (op->num_results() <= start.result) return std::nullopt;
-  tolerance_ = static_cast<size_t>(tolerance);
-  steps_ = budget;
-  lost_ = 0;
+  tolerance_ = static_cast<size_t>(limits.tolerance);
+  steps_ = limits.budget;
+  bounds_ = limits.bounds;
+  most_cost_ = bounds_ == nullptr ? std::numeric_limits<int>::max() : limits.most_cost;
+  words_ = limits.words;
+  lost_ = surely_lost_ = 0;
   views_ = 0;
   best_cost_ = std::numeric_limits<int>::max();
   if (sizes_of_ != &rule) {
@@ -201,7 +206,7 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
     for (const Node& node : rule.nodes) sizes_.push_back(SmallestSize(node));
   }
   start_ = start;
-  FindReaching(start.node);
+  reaching_.clear();
   Goal goal;
   goal.edge = start;
   goal.value = op->result(start.result);
@@ -218,7 +223,7 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
       best = std::move(found);
       // Alternatives that want more ops may cost more.
       best_cost_ = best->cost() * std::max(most, best->wanted_ops) / std::max(best->wanted_ops, 1);
-    } else if (found.cost() == best->cost() && best->alternatives.size() < 2 &&
+    } else if (words_ && found.cost() == best->cost() && best->alternatives.size() < 2 &&
                !found.mismatches.empty() && !best->mismatches.empty()) {
       const Mismatch& other = found.mismatches[0];
       auto is_new = [&](const std::vector<Mismatch>& list) {
@@ -229,7 +234,7 @@ std::optional<Alignment> Matcher::Align(const CompiledRule& rule, const Edge& st
     }
   }
   tolerance_ = 0;
-  used_ = budget - std::max<int64_t>(steps_, 0);
+  used_ = limits.budget - std::max<int64_t>(steps_, 0);
   return best;
 }
 

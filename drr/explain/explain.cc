@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "drr/explain/cost_bounds.h"
+#include "drr/explain/op_index.h"
 #include "drr/match/matcher.h"
 #include "drr/rewrite/constant_guard.h"
 #include "drr/rewrite/driver.h"
@@ -48,9 +50,17 @@ std::vector<std::string> NodesOf(const std::vector<Operation*>& ops) {
 
 class Explainer {
  public:
-  Explainer(const CompiledRule& rule, Operation* top, const RewriteQueries& queries, RuleLog& log,
-            bool fast_math)
-      : rule_(rule), top_(top), queries_(queries), log_(log), matcher_(top->context()) {
+  // `may_match`: false if the program lacks an operation that the rule needs.
+  Explainer(const CompiledRule& rule, const OpIndex& ops, Operation* top,
+            const RewriteQueries& queries, RuleLog& log, bool fast_math, bool may_match)
+      : rule_(rule),
+        ops_(ops),
+        bounds_(rule),
+        top_(top),
+        queries_(queries),
+        log_(log),
+        matcher_(top->context()),
+        may_match_(may_match) {
     matcher_.set_fast_math(fast_math);
     parents_.resize(rule.nodes.size());
     std::vector<std::set<uint16_t>> parents(rule.nodes.size());
@@ -72,8 +82,24 @@ class Explainer {
   }
 
   absl::StatusOr<std::vector<RuleMiss>> Run() {
-    top_->Walk([&](Operation* op) { TryAt(op); });
-    TENON_RETURN_IF_ERROR(error_);
+    std::set<OpId> ids(rule_.anchors.begin(), rule_.anchors.end());
+    absl::flat_hash_map<OpId, std::vector<uint16_t>> inside;  // op nodes by what they are
+    for (uint16_t n = 0; n < num_nodes(); ++n) {
+      if (parents_[n].empty() || (only_near() && bounds_.MostBelow(n) < 0)) continue;
+      const OpId id = rule_.nodes[n].info->id();
+      ids.insert(id);
+      inside[id].push_back(n);
+    }
+    for (Operation* op : ops_.Find(ids)) {
+      if (std::find(rule_.anchors.begin(), rule_.anchors.end(), op->id()) != rule_.anchors.end())
+        TryRoot(op);
+      const auto nodes = inside.find(op->id());
+      if (nodes == inside.end()) continue;
+      for (const uint16_t n : nodes->second) {
+        if (!GoesOn(n, op)) TryInside(n, op);
+      }
+      TENON_RETURN_IF_ERROR(error_);
+    }
     if (cut_ > 0 && log_.cut_off.insert(rule_.rule->name()).second) {
       EmitWarning(top_->context(), top_->location(),
                   fmt::format("the search for near misses of rule '{}' ({}) was cut off at {} "
@@ -113,33 +139,33 @@ class Explainer {
  private:
   uint16_t num_nodes() const { return static_cast<uint16_t>(rule_.nodes.size()); }
 
-  void TryAt(Operation* op) {
-    if (!error_.ok() || op == top_ || op->num_results() == 0 || op->Has(Trait::kConstantLike))
-      return;
-    if (std::find(rule_.anchors.begin(), rule_.anchors.end(), op->id()) != rule_.anchors.end())
-      TryRoot(op);
-    for (uint16_t n = 0; n < num_nodes(); ++n) {
-      const Node& node = rule_.nodes[n];
-      if (node.kind != ValNode::Kind::kOp || !node.in_source || node.info->id() != op->id() ||
-          parents_[n].empty() || GoesOn(n, op)) {
-        continue;
-      }
-      TryInside(n, op);
-    }
-  }
+  // True if a miss where little matches is of no interest.
+  bool only_near() const { return log_.only_near && log_.nodes.empty(); }
 
-  std::optional<Alignment> Align(const Edge& start, Operation* op, int tolerance, int64_t budget) {
-    std::optional<Alignment> found =
-        matcher_.Align(rule_, start, op, tolerance, std::min(budget, std::max(left_, kCheap)));
+  // Without words: few alignments are told.
+  std::optional<Alignment> Align(const Edge& start, Operation* op, AlignLimits& limits) {
+    limits.budget = std::min(limits.budget, std::max(left_, kCheap));
+    limits.words = false;
+    if (only_near()) limits.bounds = &bounds_;
+    std::optional<Alignment> found = matcher_.Align(rule_, start, op, limits);
     left_ -= std::max<int64_t>(matcher_.steps() - kCheap, 0);
     log_.steps += matcher_.steps();
     cut_ += matcher_.exhausted() ? 1 : 0;
     return found;
   }
 
-  void TryRoot(Operation* op) {
-    const bool matches = matcher_.Match(rule_, op);
+  // The same alignment once more, with words.
+  Alignment InWords(const Edge& start, Operation* op, AlignLimits limits) {
+    limits.words = true;
+    std::optional<Alignment> found = matcher_.Align(rule_, start, op, limits);
+    TENON_CHECK(found.has_value());
     log_.steps += matcher_.steps();
+    return *std::move(found);
+  }
+
+  void TryRoot(Operation* op) {
+    const bool matches = may_match_ && matcher_.Match(rule_, op);
+    if (may_match_) log_.steps += matcher_.steps();
     if (matches) {
       const std::string refused = WhyRefused(matcher_, queries_).why;
       Alignment alignment;
@@ -147,25 +173,51 @@ class Explainer {
           static_cast<int>(matcher_.matched_ops().size());
       alignment.ops = matcher_.matched_ops();
       alignment.mismatches = {{op, refused.empty() ? std::string(kFires) : refused, {}, nullptr}};
-      return Add(std::move(alignment));
+      if (Tells(alignment)) Add(std::move(alignment));
+      return;
     }
-    if (matcher_.exhausted()) {
+    if (may_match_ && matcher_.exhausted()) {
       if (error_.ok()) error_ = EmitError(op->context(), op->location(), matcher_.ExhaustedText());
       return;
     }
     std::optional<Alignment> best;
+    AlignLimits of_best;
     for (int tolerance = 1; tolerance <= kTolerance; ++tolerance) {
-      std::optional<Alignment> found = Align(rule_.roots[0], op, tolerance, kBudget);
-      if (found && (!best || found->IsNearerThan(*best))) best = std::move(found);
+      // No two things that are wrong cost less.
+      if (only_near() && tolerance > 1 && Alignment::CostOf({}) * tolerance > bounds_.most()) break;
+      AlignLimits limits = {tolerance, kBudget};
+      limits.most_cost = bounds_.most();
+      std::optional<Alignment> found = Align(rule_.roots[0], op, limits);
+      if (found && (!best || found->IsNearerThan(*best))) {
+        best = std::move(found);
+        of_best = limits;
+      }
       if (best && best->cost() <= 6 * tolerance) break;
     }
-    if (best) Add(*std::move(best));
+    if (best && Tells(*best)) Add(InWords(rule_.roots[0], op, of_best));
   }
 
   // The part of the rule at and below `n`, where what is above does not fit.
   void TryInside(uint16_t n, Operation* op) {
-    std::optional<Alignment> found = Align(Edge{n, 0, false}, op, 1, kBudget / 4);
+    const Edge start = {n, 0, false};
+    AlignLimits limits = {1, kBudget / 4};
+    limits.most_cost = bounds_.MostBelow(n);
+    std::optional<Alignment> found = Align(start, op, limits);
     if (!found) return;
+    found->mismatches.insert(found->mismatches.begin(), Mismatch{UserOf(op), {}, {}, nullptr});
+    if (Tells(*found)) Add(WithAbove(n, op, InWords(start, op, limits)));
+  }
+
+  // The first user of the op, or the op itself if it has none.
+  static Operation* UserOf(Operation* op) {
+    for (unsigned r = 0; r < op->num_results(); ++r) {
+      for (OpOperand& use : op->result(r).uses()) return use.owner();
+    }
+    return op;
+  }
+
+  // Adds to an alignment of what is below `n` that `op` is used by other ops than the rule wants.
+  Alignment WithAbove(uint16_t n, Operation* op, Alignment found) const {
     std::vector<std::string> wanted;
     for (uint16_t parent : parents_[n]) {
       std::string name(rule_.nodes[parent].info->name());
@@ -173,20 +225,19 @@ class Explainer {
         wanted.push_back(std::move(name));
     }
     Mismatch above;
+    above.at = UserOf(op);
     std::vector<std::string> users;
     for (unsigned r = 0; r < op->num_results(); ++r) {
       for (OpOperand& use : op->result(r).uses()) {
         if (users.size() < 3) users.push_back(DescribeOp(use.owner()));
-        if (above.at == nullptr) above.at = use.owner();
       }
     }
-    if (above.at == nullptr) above.at = op;
     above.reason =
         fmt::format("{} is used by {}, the rule wants {}", DescribeOp(op),
                     users.empty() ? "nothing" : fmt::format("{}", fmt::join(users, " and ")),
                     fmt::join(wanted, " or "));
-    found->mismatches.insert(found->mismatches.begin(), std::move(above));
-    Add(*std::move(found));
+    found.mismatches.insert(found.mismatches.begin(), std::move(above));
+    return found;
   }
 
   // Is a user of `op` one that the rule wants above `n`? Then an attempt that starts higher says
@@ -202,14 +253,24 @@ class Explainer {
     return false;
   }
 
+  // True if the alignment is one that the log records.
+  bool IsNear(const Alignment& alignment) const {
+    return log_.nodes.empty() ? Meaningful(alignment)
+                              : alignment.matched_ops > 0 && Concerns(alignment, log_.nodes);
+  }
+
+  // Does Add keep the alignment?
+  bool Tells(const Alignment& alignment) const {
+    if (alignment.mismatches.empty()) return false;
+    if (IsNear(alignment)) return true;
+    return log_.nodes.empty() && !only_near() && alignment.matched_ops > 0 &&
+           (!far_ || IsNearer(alignment, *far_));
+  }
+
   void Add(Alignment alignment) {
-    if (alignment.mismatches.empty()) return;
-    const bool all = log_.nodes.empty();
-    const bool told =
-        all ? Meaningful(alignment) : alignment.matched_ops > 0 && Concerns(alignment, log_.nodes);
-    if (told) {
+    if (IsNear(alignment)) {
       found_.push_back(std::move(alignment));
-    } else if (all && alignment.matched_ops > 0 && (!far_ || IsNearer(alignment, *far_))) {
+    } else {
       far_ = std::move(alignment);
     }
   }
@@ -221,7 +282,7 @@ class Explainer {
 
   // All of a small rule but one thing, half of a larger one. Views may be a matter of other rules.
   static bool Meaningful(const Alignment& a) {
-    return a.cost() - a.views() <= std::max(6, Alignment::kLost * a.wanted_ops / 2);
+    return a.cost() - a.views() <= MostCostOfNear(a.wanted_ops);
   }
 
   static bool Concerns(const Alignment& alignment,
@@ -300,10 +361,13 @@ class Explainer {
   }
 
   const CompiledRule& rule_;
+  const OpIndex& ops_;
+  const CostBounds bounds_;
   Operation* top_;
   const RewriteQueries queries_;
   RuleLog& log_;
   Matcher matcher_;
+  const bool may_match_;
   std::vector<std::vector<uint16_t>> parents_;  // by node: op nodes that use it
   std::vector<Alignment> found_;
   std::optional<Alignment> far_;  // without nodes that are asked for: the nearest of the others
@@ -318,6 +382,7 @@ absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassCo
                         RuleLog& log) {
   const std::vector<Rule>& list = rules.list().rules();
   ConstantGuard guard(context.evaluator);
+  const OpIndex ops(top, rules.list());
   log.index.Update(log.hits);
   for (uint16_t i = 0, end = static_cast<uint16_t>(list.size()); i < end; ++i) {
     const std::string& name = list[i].name();
@@ -326,8 +391,8 @@ absl::Status FindMisses(const CompiledRules& rules, Operation* top, const PassCo
     std::vector<RuleMiss>& misses = log.misses[{std::string(SymbolName(*top)), name}];
     TENON_ASSIGN_OR_RETURN(const CompiledRule* const rule, rules.Get(i));
     TENON_ASSIGN_OR_RETURN(
-        misses, Explainer(*rule, top, {context.target, context.evaluator, false, &guard}, log,
-                          context.fast_math)
+        misses, Explainer(*rule, ops, top, {context.target, context.evaluator, false, &guard}, log,
+                          context.fast_math, rules.list().MayMatch(i, ops.present()))
                     .Run());
     for (RuleMiss& miss : misses) miss.hits_before = log.hits.size();
   }

@@ -79,6 +79,20 @@ struct Alignment {
   }
 };
 
+class CostBounds;
+
+// How far Matcher::Align goes.
+struct AlignLimits {
+  int tolerance = 1;   // things that may be wrong
+  int64_t budget = 0;  // steps
+  // Leaves out alignments that cost more than `most_cost`, views aside, by these bounds of the
+  // rule; null: none.
+  const CostBounds* bounds = nullptr;
+  int most_cost = 0;
+  // Without words, reasons are empty and alternatives are not listed. The alignment is the same.
+  bool words = true;
+};
+
 // Returns the model nodes or file positions of an op, without repeats.
 std::vector<std::string> DescribeAllLocations(const Context& context, Location location);
 // Returns text such as "ten.add at /layer/Add".
@@ -107,11 +121,11 @@ class Matcher {
   // Steps of the last attempt.
   int64_t steps() const { return used_; }
 
-  // Finds the best alignment of an op node of the source graph with `op`, for messages. At most
-  // `tolerance` things may be wrong; extra ops and ops in place of others are skipped. Returns
-  // nullopt if more is wrong. Takes at most `budget` steps; after more, exhausted() is true.
+  // Finds the best alignment of an op node of the source graph with `op`, for messages. Extra ops
+  // and ops in place of others are skipped. Returns nullopt if more is wrong than the limits allow.
+  // When the budget is spent, exhausted() is true.
   std::optional<Alignment> Align(const CompiledRule& rule, const Edge& start, Operation* op,
-                                 int tolerance, int64_t budget);
+                                 const AlignLimits& limits);
 
   // ---- after a successful Match
   const CompiledRule& rule() const { return *rule_; }
@@ -176,7 +190,7 @@ class Matcher {
     Goal goal;                 // the goal that was chosen for
     size_t arena = 0, trail = 0, equations = 0, lets = 0, matched = 0, climb = 0, mismatches = 0,
            views = 0, passed = 0, items = 0;
-    int lost = 0;
+    int lost = 0, surely_lost = 0;
     Causes failed = 0;  // choices on which the failures so far depend
   };
   struct Equation {
@@ -279,19 +293,25 @@ class Matcher {
   void Push(Goal goal);
   Choice Snapshot(Choice::Kind kind, uint16_t node, const Goal& goal);
   void Undo(const Choice& choice);
-  Alignment Aligned(const Edge& start) const;
-  void AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& alignment) const;
+  Alignment Aligned(const Edge& start);
+  void AddWanted(const Edge& edge, std::vector<char>& seen, Alignment& alignment);
   int SmallestSize(const Node& node) const;
   void FindReaching(uint16_t to);
-  const Edge* LeadsToStart(const Node& node) const;
+  const Edge* LeadsToStart(const Node& node);
   // Records how far the attempt got; the words are made only if someone wants them. Returns true if
-  // Align goes on nevertheless.
+  // Align goes on nevertheless. `lost` op nodes are not matched for this reason.
   template <typename Reason>
-  bool Fail(Operation* op, const Reason& reason) {
+  bool Fail(Operation* op, const Reason& reason, Mismatch::Kind kind = Mismatch::Kind::kWrong,
+            int lost = 0) {
     if (tolerance_ > 0) {
-      if (NumWrong() >= tolerance_ || lost_ + Alignment::CostOf({}) > best_cost_) return false;
-      mismatches_.push_back({op, reason(), {}, nullptr});
+      const int cost = Alignment::CostOf(kind) + Alignment::kLost * lost;
+      if (NumWrong() >= tolerance_ || lost_ + Alignment::CostOf({}) > best_cost_ ||
+          surely_lost_ + cost > most_cost_) {
+        return false;
+      }
+      mismatches_.push_back({op, words_ ? reason() : std::string(), kind, nullptr});
       lost_ += Alignment::CostOf({});
+      surely_lost_ += cost;
       return true;
     }
     if (miss_ != nullptr && static_cast<int>(matched_.size()) > miss_->matched_ops) {
@@ -340,10 +360,15 @@ class Matcher {
   // Of Align only.
   size_t tolerance_ = 0;
   int lost_ = 0, best_cost_ = 0;  // costs of this attempt so far, and the most that is of interest
-  size_t views_ = 0;              // of mismatches_
-  std::vector<int> sizes_;        // SmallestSize by node, of sizes_of_
+  // Costs that no way to go on takes back, views aside, and the most that is of interest.
+  int surely_lost_ = 0, most_cost_ = 0;
+  const CostBounds* bounds_ = nullptr;
+  bool words_ = true;
+  size_t views_ = 0;        // of mismatches_
+  std::vector<int> sizes_;  // SmallestSize by node, of sizes_of_
   const CompiledRule* sizes_of_ = nullptr;
-  std::vector<char> reaching_;  // by node: whether start_ is below it
+  // By node: whether start_ is below it. Found when an alignment first asks; empty before.
+  std::vector<char> reaching_;
   Edge start_;
   std::vector<Mismatch> mismatches_;
   std::vector<const Operation*> passed_;  // ops that stand in between

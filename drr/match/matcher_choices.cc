@@ -23,6 +23,7 @@ Matcher::Choice Matcher::Snapshot(Choice::Kind kind, uint16_t node, const Goal& 
   choice.passed = passed_.size();
   choice.items = items_.size();
   choice.lost = lost_;
+  choice.surely_lost = surely_lost_;
   return choice;
 }
 
@@ -47,6 +48,7 @@ void Matcher::Undo(const Choice& choice) {
     views_ = choice.views;
     passed_.resize(choice.passed);
     lost_ = choice.lost;
+    surely_lost_ = choice.surely_lost;
   }
   goals_ = choice.goals;
   climb_ = choice.climb;

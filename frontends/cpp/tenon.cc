@@ -191,6 +191,7 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
     log.wanted = [&explained, asked = options.rule_log->wanted](std::string_view rule) {
       return (explained && explained(rule)) || (asked && asked(rule));
     };
+    log.only_near = options.explain_rule.empty() && options.rule_log->only_near;
     context.rule_log = &log;
   }
   TENON_RETURN_IF_ERROR(RunPipeline(model, text, context, options.verify_each, options.threads));
@@ -210,6 +211,7 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
   if (report != nullptr) report->precision = precision;
   if (options.rule_log != nullptr) {
     const auto asked = std::move(options.rule_log->wanted);
+    log.only_near = options.rule_log->only_near;
     *options.rule_log = log;
     options.rule_log->wanted = asked;
     log.wanted = explained;

@@ -223,6 +223,8 @@ class Processor {
     const auto asked = log.wanted;
     const bool reports_all = !options_.fusion_report.empty() || !options_.view.empty();
     if (reports_all) log.wanted = [](std::string_view) { return true; };
+    // Only explanations tell of places where little matches.
+    log.only_near = query.rules.empty();
     if (!query.rules.empty() || reports_all) context.rule_log = &log;
     RewriteObservers observers;
     ChangeRecorder changes(log);

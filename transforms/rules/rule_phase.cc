@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "drr/match/matcher.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
@@ -34,8 +35,8 @@ Places<std::string> PlacesOf(const std::vector<RuleMiss>& now) {
 
 // Near misses that were there `before`, and are not any more because another rule of the same
 // family has taken a part of them: one of the hits from `first` on.
-void AddTaken(const RuleLog& before, size_t first, RuleLog& log) {
-  for (const auto& [key, misses] : before.misses) {
+void AddTaken(const RuleLog::Misses& before, size_t first, RuleLog& log) {
+  for (const auto& [key, misses] : before) {
     std::vector<RuleMiss>& now = log.misses[key];
     Places<std::string> places = PlacesOf(now);
     for (RuleMiss miss : misses) {
@@ -68,13 +69,14 @@ void AddTaken(const RuleLog& before, size_t first, RuleLog& log) {
   }
 }
 
-// The misses in one function. Those of others are no concern of an application to it, and a program
-// may have many functions.
-RuleLog::Misses MissesIn(std::string_view function, const RuleLog& log) {
+// The misses of these rules in one function. Those of other rules and functions are no concern of
+// an application of the rules to it, and a program may have many functions.
+RuleLog::Misses MissesOf(const drr::RuleList& rules, std::string_view function,
+                         const RuleLog& log) {
   RuleLog::Misses misses;
-  for (auto it = log.misses.lower_bound({std::string(function), ""});
-       it != log.misses.end() && it->first.first == function; ++it) {
-    misses.insert(misses.end(), *it);
+  for (const drr::Rule& rule : rules.rules()) {
+    const auto found = log.misses.find({std::string(function), rule.name()});
+    if (found != log.misses.end() && !found->second.empty()) misses.insert(*found);
   }
   return misses;
 }
@@ -82,7 +84,8 @@ RuleLog::Misses MissesIn(std::string_view function, const RuleLog& log) {
 // Near misses that an earlier application of the family has found, and this one has not because
 // rules since then have changed what is beside them. They stay as long as what is wrong does.
 void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
-  std::set<std::string> there;
+  if (earlier.empty()) return;
+  absl::flat_hash_set<std::string> there;  // only looked up
   top->Walk([&](Operation* op) {
     for (std::string& node : drr::DescribeAllLocations(op->context(), op->location()))
       there.insert(std::move(node));
@@ -97,7 +100,7 @@ void AddEarlier(const RuleLog::Misses& earlier, Operation* top, RuleLog& log) {
     };
     for (const RuleMiss& miss : misses) {
       if (!miss.near || miss.nodes.empty()) continue;
-      const bool gone = there.count(miss.nodes[0]) == 0 || there.count(miss.stops[0].node) == 0;
+      const bool gone = !there.contains(miss.nodes[0]) || !there.contains(miss.stops[0].node);
       if (gone && !log.given.contains(miss.rule)) continue;
       bool settled = !places.Sharing(miss.nodes).empty();
       // What was wrong is a part of something else now. Of a rule of the user, this is the answer.
@@ -175,19 +178,23 @@ absl::StatusOr<PassResult> ApplyAndLog(const drr::CompiledRules& rules, Operatio
     TENON_ASSIGN_OR_RETURN(const drr::DriverResult applied, drr::ApplyRules(rules, op, context));
     return PassResult{applied.changed};
   }
-  RuleLog before;
-  before.wanted = context.rule_log->wanted;
-  before.nodes = context.rule_log->nodes;
-  TENON_RETURN_IF_ERROR(RecordMisses(rules, op, context, before));
-  before.hits.clear();
-  const size_t hits = context.rule_log->hits.size();
-  const RuleLog::Misses earlier = MissesIn(SymbolName(*op), *context.rule_log);
+  RuleLog& log = *context.rule_log;
+  const RuleLog::Misses earlier = MissesOf(rules.list(), SymbolName(*op), log);
+  RuleLog::Misses all = std::exchange(log.misses, {});
+  const absl::Status recorded = RecordMisses(rules, op, context, log);
+  RuleLog::Misses before = std::exchange(log.misses, std::move(all));
+  TENON_RETURN_IF_ERROR(recorded);
+  const size_t hits = log.hits.size();
   TENON_ASSIGN_OR_RETURN(const drr::DriverResult applied, drr::ApplyRules(rules, op, context));
-  TENON_RETURN_IF_ERROR(RecordMisses(rules, op, context, *context.rule_log));
-  context.rule_log->steps += before.steps;
-  context.rule_log->index.Update(context.rule_log->hits);
-  AddTaken(before, hits, *context.rule_log);
-  AddEarlier(earlier, op, *context.rule_log);
+  if (applied.changed) {
+    TENON_RETURN_IF_ERROR(RecordMisses(rules, op, context, log));
+    log.index.Update(log.hits);
+    AddTaken(before, hits, log);
+  } else {
+    // What is near has not changed either.
+    for (auto& [key, misses] : before) log.misses[key] = std::move(misses);
+  }
+  AddEarlier(earlier, op, log);
   return PassResult{applied.changed};
 }
 

@@ -95,6 +95,7 @@ struct Viewing {
 
   void Begin(const Model& model, std::string pipeline) {
     log.wanted = [](std::string_view) { return true; };
+    log.only_near = true;
     shown.input = NameOfModel(model.files());
     shown.pipeline = std::move(pipeline);
     shown.before = view::ReadProgram(*model.module());
