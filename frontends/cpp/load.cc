@@ -103,9 +103,25 @@ bool IsBinary(char c) {
   return byte == 0x7f || byte == 0xc0 || byte == 0xc1 || byte > 0xf4;
 }
 
-// A file that is named as a model and is not one, such as a page that a server sent in its place.
+// The encoding of text that begins with this byte-order mark; empty for UTF-8 and without a mark.
+// No ONNX model begins so: the first byte would be a field of a type that does not exist.
+std::string_view EncodingOfMark(std::string_view bytes) {
+  constexpr std::string_view kBig32("\0\0\xFE\xFF", 4), kLittle32("\xFF\xFE\0\0", 4);
+  if (bytes.starts_with(kBig32) || bytes.starts_with(kLittle32)) return "UTF-32";
+  if (bytes.starts_with("\xFE\xFF") || bytes.starts_with("\xFF\xFE")) return "UTF-16";
+  return "";
+}
+
+// A file that is named as a model and is not one, such as a page that a server sent in its place;
+// and text in another encoding.
 absl::Status CheckIsModel(std::string_view bytes, const std::string& name) {
   constexpr size_t kProbe = 512, kShown = 60;
+  if (const std::string_view encoding = EncodingOfMark(bytes); !encoding.empty()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "{}: the byte-order mark at its beginning says that this is text in {} (expected "
+        "UTF-8: 'iconv -f {} -t UTF-8' converts it)",
+        name, encoding, encoding));
+  }
   const std::string_view probe = bytes.substr(0, kProbe);
   if (!HasModelExtension(name) || std::any_of(probe.begin(), probe.end(), IsBinary))
     return absl::OkStatus();

@@ -32,6 +32,9 @@ std::shared_ptr<const kernels::KernelRegistry> KernelsOf(const Extension* extens
 
 namespace {
 
+// The passes that apply rules.
+constexpr std::string_view kRulePasses[] = {"canonicalize", "fuse", "final-rules", "apply-rules"};
+
 const std::vector<drr::Rule>& HostRulesOf(const Model& model) {
   static const auto* const none = new std::vector<drr::Rule>();
   return model.extension() == nullptr ? *none : model.extension()->rules;
@@ -53,6 +56,25 @@ absl::Status CheckRules(const Model& model, std::string_view text,
       EmitWarning(model.context(), model.module()->location(), warning);
   }
   return absl::OkStatus();
+}
+
+// InvalidArgument if `option` is about rules and no pass of the pipeline can apply any. Passes of
+// the host may.
+absl::Status CheckAppliesRules(const Model& model, std::string_view text, std::string_view option) {
+  PassRegistry registry;
+  TENON_RETURN_IF_ERROR(RegisterAllPasses(registry, model.extension().get()));
+  PassManager manager(registry);
+  TENON_RETURN_IF_ERROR(manager.AddPipeline(text));
+  const auto has = [&](std::string_view pass) { return !manager.OptionsOf(pass).empty(); };
+  if (std::ranges::any_of(kRulePasses, has)) return absl::OkStatus();
+  if (model.extension() != nullptr) {
+    for (const PassInfo& pass : model.extension()->passes) {
+      if (has(pass.name)) return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("{} has no effect: no pass of '{}' applies rules (expected one of {})", option,
+                  text, fmt::join(kRulePasses, ", ")));
 }
 
 // Adds the passes of the host that --explain may ask for.
@@ -167,6 +189,11 @@ absl::Status OptimizeModel(Model& model, const OptimizeOptions& options, Optimiz
     return absl::InvalidArgumentError(
         fmt::format("there are no {} threads (expected 0 to {})", options.threads, kMaxThreads));
   }
+  // Level 0 is a choice among levels, and not a slip.
+  if (!options.pipeline.empty() && options.fast_math)
+    TENON_RETURN_IF_ERROR(CheckAppliesRules(model, text, "fast_math"));
+  if (!options.pipeline.empty() && !options.disabled_rules.empty())
+    TENON_RETURN_IF_ERROR(CheckAppliesRules(model, text, "disabled_rules"));
   RuleLog log;
   const auto host = std::make_shared<const std::vector<drr::Rule>>(HostRulesOf(model));
   std::optional<ChangeRecorder> changes;

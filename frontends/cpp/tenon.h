@@ -174,10 +174,12 @@ struct OptimizeOptions {
   // and a rule that no pass of the pipeline applies is a warning (LoadOptions::on_diagnostic).
   std::vector<std::string> rule_files{};
   // Rules that are not applied, built-in or given: names, families ("attention"), or patterns
-  // ("pack-*"). InvalidArgument, with the nearest name, if one of them names no rule.
+  // ("pack-*"). InvalidArgument, with the nearest name, if one of them names no rule, and if no
+  // pass of `pipeline` applies rules.
   std::vector<std::string> disabled_rules{};
   // Applies rules that may overflow, or change infinities or the sign of zeros, without a proof
-  // that they do not. `ir-opt --list-rules` names them.
+  // that they do not. `ir-opt --list-rules` names them. InvalidArgument if no pass of `pipeline`
+  // applies rules.
   bool fast_math = false;
   // Verifies the IR after each pass.
   bool verify_each = false;

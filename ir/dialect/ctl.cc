@@ -1,6 +1,7 @@
 #include "ir/dialect/ctl.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -31,15 +32,17 @@ std::set<std::string_view> SymbolsAround(Operation& op) {
   return {symbols.begin(), symbols.end()};
 }
 
-// `type` without the extents that only the inside of an op can name.
-Type Outside(Type type, const std::set<std::string_view>& around) {
-  if (!type || !type.is_tensor()) return type;
+// `type` without the extents that only the inside of `op` can name. `around`: SymbolsAround(op), as
+// soon as a type needs it.
+Type Outside(Type type, Operation& op, std::optional<std::set<std::string_view>>& around) {
+  if (!type || !type.is_tensor() || type.is_static()) return type;
+  if (!around) around = SymbolsAround(op);
   std::vector<DimExpr> dims(type.dims().begin(), type.dims().end());
   for (DimExpr& dim : dims) {
     std::vector<std::string_view> symbols;
     dim.CollectSymbols(symbols);
     const bool visible = std::all_of(symbols.begin(), symbols.end(),
-                                     [&](std::string_view s) { return around.count(s) > 0; });
+                                     [&](std::string_view s) { return around->count(s) > 0; });
     if (!visible) dim = DimExpr::Unknown(type.context());
   }
   return Type::Tensor(type.context(), type.dtype(), std::span<const DimExpr>(dims));
@@ -99,17 +102,17 @@ std::vector<Type> ControlResultTypes(Operation& op, DimExpr count) {
   const LoopParts parts = PartsOfLoop(op);
   const bool is_for = Isa<ctl::ForOp>(op);
   const Block& body = op.region(op.num_regions() - 1).front();
-  const std::set<std::string_view> around = SymbolsAround(op);
+  std::optional<std::set<std::string_view>> around;
   for (unsigned i = 0; i < parts.num_carried; ++i) {
     const Type init = op.operand(parts.first_init + i).type();
     const Type carried =
         is_for ? body.argument(1 + i).type() : op.region(0).front().back()->operand(1 + i).type();
-    types.push_back(Outside(JoinTypes(init, carried), around));
+    types.push_back(Outside(JoinTypes(init, carried), op, around));
   }
   if (!is_for) count = DimExpr::Unknown(op.context());
   for (size_t i = 0; i < parts.scans.size(); ++i) {
     const Type element = body.back()->operand(parts.num_carried + static_cast<unsigned>(i)).type();
-    types.push_back(StackedType(Outside(element, around), count, parts.scans[i].axis));
+    types.push_back(StackedType(Outside(element, op, around), count, parts.scans[i].axis));
   }
   return types;
 }
@@ -126,18 +129,45 @@ DimExpr RunsOfLoop(const Operation& loop, const ShapeData& data) {
 
 std::vector<Value> CapturedValues(Operation& op) {
   std::vector<Value> captured;
-  absl::flat_hash_set<ValueImpl*> seen;
+  absl::flat_hash_set<const ValueImpl*> seen;
+  // The blocks of `op` that the walk has reached. They are known before what may read their values,
+  // so that no operand needs a climb to `op`.
+  absl::flat_hash_set<const Block*> inside;
   op.WalkPreOrder([&](Operation* inner) {
+    for (unsigned r = 0; r < inner->num_regions(); ++r) {
+      for (const Block& block : inner->region(r)) inside.insert(&block);
+    }
     if (inner == &op) return true;
-    for (OpOperand& operand : inner->operands()) {
+    for (const OpOperand& operand : inner->operands()) {
       const Value value = operand.get();
-      const Operation* owner = value.parent_block()->parent_op();
-      if (op.IsAncestorOf(owner) || !seen.insert(value.impl()).second) continue;
+      if (inside.contains(value.parent_block()) || !seen.insert(value.impl()).second) continue;
       captured.push_back(value);
     }
     return true;
   });
   return captured;
+}
+
+CapturesByOp CapturedInBlock(Block& block) {
+  CapturesByOp captures;
+  for (Operation& producer : block) {
+    for (unsigned i = 0; i < producer.num_results(); ++i) {
+      const Value value = producer.result(i);
+      absl::flat_hash_set<const Operation*> passed;  // on the way from readers up to the block
+      for (const OpOperand& use : value.uses()) {
+        const Operation* reader = use.owner();
+        if (reader->block() == &block) continue;
+        while (reader != nullptr && reader->block() != &block && passed.insert(reader).second) {
+          reader = reader->parent_op();
+        }
+        // Null: another block of the region. Passed before: a reader beside it was here.
+        if (reader == nullptr || reader->block() != &block) continue;
+        std::vector<Value>& of_reader = captures[reader];
+        if (of_reader.empty() || of_reader.back() != value) of_reader.push_back(value);
+      }
+    }
+  }
+  return captures;
 }
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "ir/core/operation.h"
 #include "ir/dialect/shapes/shape_data.h"
 
@@ -52,6 +53,12 @@ DimExpr RunsOfLoop(const Operation& loop, const ShapeData& data);
 
 // Returns the values from outside that ops in the regions of `op` use, in order of their first use.
 std::vector<Value> CapturedValues(Operation& op);
+
+// Values that an op captures, by the op.
+using CapturesByOp = absl::flat_hash_map<const Operation*, std::vector<Value>>;
+// Returns what the ops of `block` capture of the results of its ops, in the order of the block. Ops
+// that capture none are missing. Takes time in the number of uses, whatever lies in the regions.
+CapturesByOp CapturedInBlock(Block& block);
 
 }  // namespace tenon
 

@@ -3,6 +3,7 @@
 
 #include "kernels/calls/image_layout.h"
 #include "kernels/calls/window.h"
+#include "kernels/cpu/conv/finite.h"
 #include "kernels/cpu/linear/epilogue.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/support.h"
@@ -317,15 +318,19 @@ KernelStatus Convolve(const RunArgs& args, ConvState& state) {
   return RunReorder(state.reorder_out, dst, args.outputs[0].data, state.stream);
 }
 
+bool LeavesToReference(const RunArgs& args, const ConvState& state) {
+  return state.reference || (state.packed == nullptr && cpu::HasNonfiniteWeights(args));
+}
+
 KernelStatus Conv(const RunArgs& args) {
   auto& state = *static_cast<ConvState*>(args.state);
-  return state.reference ? RefConv().run(args) : Convolve(args, state);
+  return LeavesToReference(args, state) ? RefConv().run(args) : Convolve(args, state);
 }
 
 // The residual is added before the activation, other than in fused.linear.
 KernelStatus FusedConv(const RunArgs& args) {
   auto& state = *static_cast<ConvState*>(args.state);
-  if (state.reference) return RefFusedConv().run(args);
+  if (LeavesToReference(args, state)) return RefFusedConv().run(args);
   if (KernelStatus status = Convolve(args, state); !status.ok()) return status;
   const Activation activation = ToActivation(args.get<fused::ConvAttrs>());
   if (!cpu::Present(args.inputs, 3)) {

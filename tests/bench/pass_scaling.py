@@ -284,6 +284,25 @@ def branches(n):
     return p.text([v])
 
 
+def nested_branches(n):
+    """Branches inside of each other, 100 times behind each other. Twice the operations are twice as deep."""
+    p = Program([("%x", T), ("%c", "tensor<i1>")])
+    v = "%x"
+    for _ in range(100):
+        levels = [f"l{p.count + i}" for i in range(1, n // 400 + 1)]
+        p.count += len(levels)
+        outer, ends = v, []
+        for level in levels:
+            p.lines.append(f"  %r{level} = ctl.if(%c) ({{\n  %{level} = ten.tanh({outer}) : ({T}) -> {T}")
+            ends.append(f"  }}, {{\n  ctl.yield({outer}) : ({T}) -> ()\n  }}) : (tensor<i1>) -> {T}")
+            outer = f"%{level}"
+        for level, end in zip(reversed(levels), reversed(ends)):
+            p.lines.append(f"  ctl.yield({outer}) : ({T}) -> ()\n{end}")
+            outer = f"%r{level}"
+        v = outer
+    return p.text([v])
+
+
 def run_time_shapes(n):
     """Shapes computed by operations, as exporters write them."""
     t = 'tensor<?x8xf32, ["B", ""]>'
@@ -430,8 +449,8 @@ def aliases(n):
 
 SHAPES = {f.__name__: f for f in (chain, ladder, broken_chain, residual, fan, fan_reversed, tree, products, product_fan, slices,
                                   transposes, symbolic, constants, operand_list, layers,
-                                  convolutions, shared_weights, branches, run_time_shapes, merges, equal_branches, wide_blocks,
-                                  blocks_reversed, calls, call_chain, block_arguments, block_chain, attributes, aliases)}
+                                  convolutions, shared_weights, branches, nested_branches, run_time_shapes, merges,
+                                  equal_branches, wide_blocks, blocks_reversed, calls, call_chain, block_arguments, block_chain, attributes, aliases)}
 
 
 def passes(ir_opt, text, arguments):

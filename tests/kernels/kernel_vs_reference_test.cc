@@ -1,8 +1,11 @@
 // Every fast kernel against the reference kernel of its op, on random calls.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <string_view>
 
 #include "tests/kernels/case_generators.h"
 #include "tests/sanitizers.h"
@@ -49,7 +52,8 @@ std::string Describe(const Case& c) {
     const float a = actual.data<float>()[i], b = expected.data<float>()[i];
     if (std::isnan(a) && std::isnan(b)) continue;
     if (a == b) continue;
-    if (!(std::fabs(a - b) <= 3e-6f * largest + 2e-5f * std::fabs(b))) {
+    const bool are_finite = std::isfinite(a) && std::isfinite(b);
+    if (!are_finite || !(std::fabs(a - b) <= 3e-6f * largest + 2e-5f * std::fabs(b))) {
       return ::testing::AssertionFailure() << "element " << i << " is " << a << ", expected " << b;
     }
   }
@@ -136,20 +140,70 @@ TEST_P(KernelVsReferenceTest, Agrees) {
   EXPECT_GE(supported, kFewestRun) << "the generator rarely makes calls that the kernel supports";
 }
 
+// An infinity or a NaN in one operand of a convolution gives the same kind of result in the same
+// positions as with the reference kernel. Constant weights are finite here: those may differ where
+// a window meets padding.
+class NonfiniteConvTest : public KernelVsReferenceTest {};
+
+TEST_P(NonfiniteConvTest, SpreadsAsTheReference) {
+  const Kernel& kernel = *GetParam();
+  const Kernel* reference = ReferenceOf(kernel);
+  ASSERT_NE(reference, nullptr);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kPlanted[] = {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  int supported = 0;
+  for (uint32_t seed = 0; seed < kCases; ++seed) {
+    Random random(seed);
+    Case want = Generators().at(kernel.op)(random);
+    if (!WhyNot(kernel, want).empty() || want.outputs[0].numel() == 0) continue;
+    ++supported;
+    const bool is_constant = std::ranges::count(want.constant_inputs, size_t{1}) > 0;
+    Case planted = want;
+    for (int64_t i = random.Int(1, 2); i > 0; --i) {
+      Tensor& x = planted.inputs[is_constant || random.Chance(60) ? 0 : 1];
+      x.data<float>()[random.Int(0, x.numel() - 1)] = kPlanted[random.Int(0, 2)];
+    }
+    // Weights of zero, whose products with an infinity are NaN.
+    for (int i = 0; i < 8; ++i) {
+      Tensor& w = planted.inputs[1];
+      w.data<float>()[random.Int(0, w.numel() - 1)] *= 0;
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + Describe(planted));
+    KernelStatus status = RunCase(*reference, planted);
+    ASSERT_TRUE(status.ok()) << status.message();
+    Case got = planted;
+    status = RunCase(kernel, got, 3);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (size_t i = 0; i < got.outputs.size(); ++i)
+      ASSERT_TRUE(Same(got.outputs[i], planted.outputs[i], planted.magnitude)) << "result " << i;
+  }
+  EXPECT_GE(supported, kFewestRun);
+}
+
+std::vector<const Kernel*> FastConvolutions() {
+  std::vector<const Kernel*> kernels = FastKernels();
+  std::erase_if(kernels, [](const Kernel* kernel) {
+    const std::string_view op = kernel->op;
+    return op != "nn.conv" && op != "fused.conv" && op != "nn.conv_transpose" &&
+           op != "fused.conv_transpose";
+  });
+  return kernels;
+}
+
 TEST(KernelCases, AreAllRun) {
   if (kCases < kAllCases)
     GTEST_SKIP() << "each kernel runs " << kCases << " of " << kAllCases
                  << " calls: builds without sanitizers run the others, which are like them";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KernelVsReferenceTest, ::testing::ValuesIn(FastKernels()),
-                         [](const ::testing::TestParamInfo<const Kernel*>& info) {
-                           std::string name = info.param->name;
-                           for (char& c : name) {
-                             if (c == '.') c = '_';
-                           }
-                           return name;
-                         });
+std::string NameOf(const ::testing::TestParamInfo<const Kernel*>& info) {
+  std::string name = info.param->name;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelVsReferenceTest, ::testing::ValuesIn(FastKernels()), NameOf);
+INSTANTIATE_TEST_SUITE_P(All, NonfiniteConvTest, ::testing::ValuesIn(FastConvolutions()), NameOf);
 
 }  // namespace
 }  // namespace tenon::kernels::testing

@@ -1,12 +1,15 @@
 """Wrong arguments: each error names the argument and what it was given, and no signature of the extension."""
 
+import os
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
 
 import small_models
 import tenon
-from tenon import ir, ops
+from tenon import ir, ops, testing
 
 TEXT = small_models.TWO_INPUTS.encode()
 X = np.ones((1, 2), np.float32)
@@ -56,6 +59,45 @@ class ArgumentsTest(unittest.TestCase):
         self.wrong(lambda: tenon.load(TEXT, name=3), "name")
         self.wrong(lambda: tenon.load(TEXT).export_onnx("/dev/null", opset="18"), "opset")
         self.wrong(lambda: tenon.load(TEXT).export_onnx("/dev/null", ops=3), "ops")
+
+    def refused(self, call, *parts):
+        """The call raises InvalidArgument with a message that has the parts."""
+        with self.assertRaises(tenon.InvalidArgument) as caught:
+            call()
+        for part in parts:
+            self.assertIn(part, str(caught.exception))
+
+    def test_options_without_effect(self):
+        model = tenon.load(TEXT)
+        self.refused(lambda: model.compile(reference=True, threads=2), "threads is 2", "reference")
+        self.refused(lambda: model.compile(reference=True, weight_cache="packed"), "weight_cache is 'packed'", "reference")
+        self.assertEqual(model.compile(reference=True, threads=1)(X, X)[0].shape, (1, 2))
+        self.refused(lambda: model.optimize(pipeline="cse", fast_math=True), "fast_math", "'cse'", "canonicalize")
+        self.refused(lambda: model.optimize(pipeline="cse", disabled_rules="attention"), "disabled_rules", "'cse'")
+        for options in {"pipeline": "canonicalize"}, {"pipeline": "cse,O2"}, {"level": 0}:
+            self.assertIsNotNone(model.clone().optimize(**options, fast_math=True, disabled_rules="attention"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.mlir")
+            model.save(path)
+            self.refused(lambda: tenon.load(path, name="model"), "name is 'model'", path)
+            for options, part in (({"level": "import", "checks": ["data"]}, "beside checks"), ({"processes": -1}, "processes is -1")):
+                self.refused(lambda: testing.validate(folder, **options), part)  # pylint: disable=cell-var-from-loop
+            for name in "checks", "filters":
+                self.wrong(lambda: testing.validate(folder, **{name: 3}), name)  # pylint: disable=cell-var-from-loop
+            self.assertEqual(len(testing.validate(folder, filters="m", checks="import").models), 1)
+
+    def test_what_utf8_cannot_express(self):
+        model = tenon.load(TEXT)
+        path = os.fsdecode(b"/tmp/\xff.mlir")
+        for name, call in {
+                "path": lambda: tenon.load(path), "the path": lambda: tenon.load(pathlib.Path(path)), "name": lambda: tenon.load(TEXT, name=path),
+                "parameters": lambda: tenon.load(TEXT, parameters=path), "external_data": lambda: tenon.load(TEXT, external_data=path),
+                "rules": lambda: model.optimize(rules=path), "pipeline": lambda: model.optimize(pipeline=path),
+                "disabled_rules": lambda: model.optimize(disabled_rules=[path]), "weight_cache": lambda: model.compile(weight_cache=path),
+                " path": lambda: model.save(path), "path ": lambda: model.export_onnx(path), "profile": lambda: model.view(profile=path),
+                "a path": lambda: model.view().save(path), "a  path": lambda: model.module().view(path)}.items():
+            with self.subTest(name):
+                self.refused(call, name.split()[-1], r"\udcff", "UTF-8")
 
     def test_one_text_is_one_name(self):
         model = tenon.load(TEXT)

@@ -342,6 +342,8 @@ class OutputTest(unittest.TestCase):
     with open(MODEL, 'rb') as file:
       model = file.read()
     cases = (
+        ('marked.mlir', 'func.func'.encode('utf-16'), 'the byte-order mark at its beginning says that this is text in UTF-16'),
+        ('marked.onnx', 'ir_version'.encode('utf-32'), 'the byte-order mark at its beginning says that this is text in UTF-32'),
         ('lfs.onnx', b'version https://git-lfs.github.com/spec/v1\noid sha256:1\n', 'a pointer of Git LFS'),
         ('page.onnx', b'<!DOCTYPE html>\n<p>404', "text, not an ONNX model; it begins with '<!DOCTYPE html>'"),
         ('front.onnx', b' ' * 600 + model[600:], 'not an ONNX model'),

@@ -22,8 +22,9 @@ class Choice {
   bool HasKernel() const {
     const Type x = x_type(), w = op_.operand(1).type();
     return x.is_tensor() && w.is_tensor() && x.dtype() == DType::kF32 && x.rank() <= 4 &&
-           attrs_.group == 1 && w.dim(1).is_constant() && w.dim(1).constant() >= kLanes &&
-           !FitsWinograd() && !FillsPoorly();
+           attrs_.group == 1 &&
+           (PadsFilters() || (w.dim(1).is_constant() && w.dim(1).constant() >= kLanes &&
+                              !FitsWinograd() && !FillsPoorly()));
   }
 
  private:
@@ -34,6 +35,15 @@ class Choice {
     return x_type().dim(static_cast<int64_t>(i) + first).is_constant(1);
   }
 
+  // Would the filters of the convolution end in zeros? Zero times an infinity of the image is NaN,
+  // in results that the window does not reach.
+  bool PadsFilters() const {
+    for (size_t i = 0; i < attrs_.strides.size(); ++i) {
+      const DimExpr window = op_.operand(1).type().dim(static_cast<int64_t>(i) + 2);
+      if (!window.is_constant() || window.constant() % attrs_.strides[i] != 0) return true;
+    }
+    return false;
+  }
   // Is it, without zeros or interleaving, a convolution that Winograd's method computes? Images of
   // one pixel in an axis meet so much padding that phases are faster.
   bool FitsWinograd() const {

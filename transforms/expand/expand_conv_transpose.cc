@@ -7,8 +7,10 @@
 //
 // Those stay that a CPU kernel computes phase by phase, without zeros and interleaving: of floats,
 // in one group, over one or two axes, with filters that fill its vectors well; but not with steps
-// of 1 and windows of 3 x 3, which Winograd's method computes as convolutions. The option `all`
-// expands them too.
+// of 1 and windows of 3 x 3, which Winograd's method computes as convolutions. Those that it can
+// compute stay too where filters would end with zeros: a zero times an infinity of the image is
+// NaN, which only other transposed convolutions then spread over neighboring results. The option
+// `all` expands them all.
 #include <algorithm>
 #include <vector>
 

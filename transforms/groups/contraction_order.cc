@@ -14,13 +14,13 @@ constexpr uint64_t kLabelStride = 1ull << 40;  // between neighbours, when label
 
 }  // namespace
 
-ContractionOrder::ContractionOrder(Block& block) : block_(block) {
+ContractionOrder::ContractionOrder(Block& block)
+    : block_(block), captured_(CapturedInBlock(block)) {
   block_.Renumber();
   for (Operation& op : block_) {
     const size_t node = nodes_.size();
     node_of_.push_back(node);
     nodes_.emplace_back().ops.push_back(&op);
-    if (op.num_regions() > 0) captured_[&op] = CapturedValues(op);
     if (node > 0) {
       nodes_[node].prev = node - 1;
       nodes_[node - 1].next = node;
@@ -114,7 +114,9 @@ void ContractionOrder::VisitReads(size_t node, Visit visit) const {
   for (const Operation* op : nodes_[node].ops) {
     for (const OpOperand& operand : op->operands()) read(operand.get());
     if (op->num_regions() == 0) continue;
-    for (const Value value : captured_.at(op)) read(value);
+    const auto captured = captured_.find(op);
+    if (captured == captured_.end()) continue;
+    for (const Value value : captured->second) read(value);
   }
 }
 

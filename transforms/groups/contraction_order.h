@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "ir/core/block.h"
+#include "ir/dialect/ctl.h"
 
 namespace tenon {
 
@@ -53,9 +53,9 @@ class ContractionOrder {
   void Relabel();
 
   Block& block_;
+  const CapturesByOp captured_;  // looked up, never iterated
   std::vector<size_t> node_of_;  // by position
   std::vector<Node> nodes_;
-  absl::flat_hash_map<const Operation*, std::vector<Value>> captured_;  // looked up, never iterated
   size_t first_ = kNone;
   uint64_t searches_ = 0;
 };

@@ -257,6 +257,7 @@ class FuseElementwise : public Pass {
   static void Order(Block& block) {
     std::vector<Operation*> ops;
     for (Operation& op : block) ops.push_back(&op);
+    const CapturesByOp captures = CapturedInBlock(block);  // looked up, never iterated
     absl::flat_hash_set<const Operation*> placed;
     std::vector<Operation*> order;
     // Depth first, with a stack of its own: programs may be long chains.
@@ -279,8 +280,8 @@ class FuseElementwise : public Pass {
         }
       };
       for (unsigned i = op->num_operands(); i-- > 0;) need(op->operand(i));
-      if (op->num_regions() > 0) {
-        for (const Value captured : CapturedValues(*op)) need(captured);
+      if (const auto of_op = captures.find(op); of_op != captures.end()) {
+        for (const Value captured : of_op->second) need(captured);
       }
     }
     for (size_t i = 1; i < order.size(); ++i) {

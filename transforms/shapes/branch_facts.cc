@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "ir/core/builder.h"
 #include "ir/dialect/ten_ops.h"
 #include "transforms/shapes/dim_facts.h"
@@ -12,9 +13,32 @@
 namespace tenon {
 namespace {
 
-bool IsCaptured(const OpOperand& operand, Region& branch) {
-  return !branch.parent()->IsAncestorOf(operand.get().parent_block()->parent_op());
-}
+// The blocks of a branch and of all regions in it, to tell what operands it captures. To ask each
+// operand whether its definition lies in the branch takes time in the depth of nesting.
+class InsideOfBranch {
+ public:
+  explicit InsideOfBranch(Region& branch) {
+    Add(branch);
+    for (Block& block : branch) {
+      for (Operation& op : block) {
+        op.Walk([this](Operation* inner) {
+          for (unsigned r = 0; r < inner->num_regions(); ++r) Add(inner->region(r));
+        });
+      }
+    }
+  }
+
+  bool Captures(const OpOperand& operand) const {
+    return !blocks_.contains(operand.get().parent_block());
+  }
+
+ private:
+  void Add(Region& region) {
+    for (const Block& block : region) blocks_.insert(&block);
+  }
+
+  absl::flat_hash_set<const Block*> blocks_;
+};
 
 // Do the facts give one extent of `type`, a symbol, another name? Then a reshape, which counts
 // elements, checks it; with two, another shape of as many elements would pass.
@@ -52,19 +76,23 @@ RefinedBranch RefineBranch(Region& branch, std::span<const std::string> kept,
   DimFacts demanded, checked;
   for (const std::string& symbol : kept) demanded.Keep(symbol);
   for (Operation& op : branch.front()) demanded.Learn(op);
+  // Most branches demand nothing. The walks below would make nested branches cost their depth each.
+  if (demanded.empty()) return {};
+  const InsideOfBranch inside(branch);
   for (Operation* op : ReadersOfElements(branch.front(), data)) {
     for (OpOperand& operand : op->operands()) {
       const Type type = operand.get().type();
-      if (IsCaptured(operand, branch) && ChangesOneExtent(demanded, type))
+      if (inside.Captures(operand) && ChangesOneExtent(demanded, type))
         checked.Define(type, demanded.Resolve(type));
     }
   }
   RefinedBranch result;
+  if (checked.empty()) return result;
   std::vector<OpOperand*> captured;
   const auto visit = [&](Operation* op) {
     result.changed |= checked.Resolve(*op);
     for (OpOperand& operand : op->operands()) {
-      if (IsCaptured(operand, branch) && ChangesOneExtent(checked, operand.get().type()))
+      if (inside.Captures(operand) && ChangesOneExtent(checked, operand.get().type()))
         captured.push_back(&operand);
     }
   };

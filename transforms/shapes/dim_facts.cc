@@ -63,7 +63,7 @@ bool DimFacts::Proves(DimExpr a, DimExpr b) const {
 }
 
 DimExpr DimFacts::Resolve(DimExpr e) const {
-  if ((values_.empty() && non_negative_.empty()) || e.is_constant() || e.is_unknown()) return e;
+  if (empty() || e.is_constant() || e.is_unknown()) return e;
   return Rewrite(e, [&](DimExpr term) -> std::optional<DimExpr> {
     if (const auto it = values_.find(term.text()); it != values_.end()) return it->second;
     if (term.kind() != DimKind::kMin) return std::nullopt;

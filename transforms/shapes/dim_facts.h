@@ -31,6 +31,9 @@ class DimFacts {
   // True if anything was learned since the last call, so that earlier types can be resolved again.
   bool TakeLearned() { return std::exchange(learned_, false); }
 
+  // True if nothing is known, so that Resolve changes nothing.
+  bool empty() const { return values_.empty() && non_negative_.empty(); }
+
   // True if a <= b in every run that succeeds.
   bool Proves(DimExpr a, DimExpr b) const;
   // Returns the same expression in simpler terms.

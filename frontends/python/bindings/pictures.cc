@@ -14,7 +14,14 @@ namespace {
 
 // The text of a path: str, bytes or os.PathLike.
 std::string PathOf(nb::handle path) {
-  return nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+  const nb::object decoded = nb::module_::import_("os").attr("fsdecode")(path);
+  std::string text;
+  if (!nb::try_cast(decoded, text)) {
+    Raise(absl::InvalidArgumentError(
+        fmt::format("the path is {}, which UTF-8 cannot express (expected a path in UTF-8)",
+                    nb::repr(decoded).c_str())));
+  }
+  return text;
 }
 
 std::string PageOf(const Picture& self) {

@@ -40,6 +40,21 @@ def text(name: str, value: Any) -> str:
     """A text."""
     if not isinstance(value, str):
         raise wrong(name, value, "a str")
+    return _utf8(name, value)
+
+
+def path(name: str, value: Any) -> str:
+    """A path. One that is no UTF-8 is refused: messages could not name it."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise wrong(name, value, "a path")
+    return _utf8(name, os.fsdecode(value))
+
+
+def _utf8(name: str, value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{name} is {value!r}, which UTF-8 cannot express (expected a text or a path in UTF-8)") from None
     return value
 
 
@@ -50,7 +65,7 @@ def texts(name: str, values: Any) -> list[str]:
 
 def paths(name: str, values: Any) -> list[str]:
     """Paths of files. A str is one path."""
-    return [os.fsdecode(value) for value in _listed(name, values, (str, os.PathLike), "a path or a list of them")]
+    return [path(name, value) for value in _listed(name, values, (str, os.PathLike), "a path or a list of them")]
 
 
 def _listed(name: str, values: Any, one: Any, expected: str) -> Iterable[Any]:

@@ -113,7 +113,7 @@ class Extension(_core.Extension):
           InvalidArgument: The file is wrong; the message has the place in it.
           AlreadyExists: There is another operation of a name.
         """
-        name, json = op_file(os.fsdecode(path))
+        name, json = op_file(arguments.path("path", path))
         if json:
             self.load_text(name, json)
         else:

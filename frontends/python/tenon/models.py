@@ -31,7 +31,7 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
 
     Args:
       source: A path, the bytes of a model, an onnx.ModelProto, or a file object. A str is a path.
-      name: What messages call a model that is not a path.
+      name: What messages call a model in memory. A path has its own name.
       on_diagnostic: Receives each error, warning and remark about the model, now and later. Without it, warnings go to
         the module `warnings` and remarks are dropped.
       allow_unregistered: Accepts operations of dialects that are not registered.
@@ -49,12 +49,13 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
       InvalidModel: The model is not well-formed.
       UnsupportedOperation: The model uses something that Tenon cannot represent.
       ResourceExhausted: The model is beyond a limit, or there is no memory.
+      InvalidArgument: An option cannot be used with this model, such as a name beside a path.
     """
     if extension is not None and not isinstance(extension, _core.Extension):
         raise arguments.wrong("extension", extension, "a tenon.Extension")
     options: dict[str, Any] = {
         "allow_unregistered": arguments.flag("allow_unregistered", allow_unregistered),
-        "external_data": os.fsdecode(external_data) if external_data is not None else "",
+        "external_data": arguments.path("external_data", external_data) if external_data is not None else "",
         "allow_external_links": arguments.flag("allow_external_links", allow_external_links),
         "parameter_files": arguments.paths("parameters", parameters),
         "replaceable": arguments.texts("replaceable", replaceable),
@@ -64,13 +65,14 @@ def load(source: Any, *, name: str | None = None, on_diagnostic: OnDiagnostic | 
         "extension": extension,
     }
     if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        if not isinstance(path, str):
-            path = os.fsdecode(path)
+        path = arguments.path("the path", source)
+        if name is not None:
+            raise InvalidArgument(f"name is {name!r} beside the path '{path}' (expected one of them: messages call a file by its "
+                                  "path)")
         handle = _core.load_path(path, **options)
     else:
         content, default_name = _content(source)
-        handle = _core.load_bytes(content, arguments.text("name", name or default_name), **options)
+        handle = _core.load_bytes(content, arguments.text("name", default_name if name is None else name), **options)
     return Model(handle, on_diagnostic)
 
 
@@ -141,7 +143,8 @@ class Model:
           disabled_rules: Names of rules, families or patterns that are not applied. A str is one name.
           fast_math: Applies rules that may overflow, or change infinities or the sign of zeros.
           verify_each: Verifies the IR after each pass.
-          threads: Threads that share out the functions; 0 means one per core. The report has times for 1 only.
+          threads: Threads that share out the functions; 0 means one per core. The report has times for 1 only. With
+            explain, progress or view one thread does everything.
           explain: RULE or RULE@NODE. The report then says where the rule fired or nearly matched.
           progress: Called as progress(pass, steps) when a pass begins. An exception ends the call and is raised.
           view: Whether the report has a picture of the model before and after, with the rules that nearly matched.
@@ -163,7 +166,7 @@ class Model:
             if isinstance(source, Rules):
                 texts.append((source.name, source.text))
             elif isinstance(source, (str, os.PathLike)):
-                files.append(os.fspath(source))
+                files.append(arguments.path("rules", source))
             else:
                 raise TypeError(f"rules cannot be read from a {type(source).__name__} (expected a Rules or a path)")
         try:
@@ -186,7 +189,7 @@ class Model:
         Args:
           threads: Threads of one run, with the caller's; 0 means one per core.
           device: "cpu", "cuda" or "cuda:1".
-          reference: Uses the reference kernels only, which are slow.
+          reference: Uses the reference kernels only, which are slow: they run on one thread and keep no packed weights.
           weight_cache: A folder that keeps packed weights for the next start.
           verify_weights: Checks the model's files and the kept weights again.
           memory_limit: Bytes that the program may hold at a time, without the constants; 0 means no limit.
@@ -195,6 +198,7 @@ class Model:
         Raises:
           UnsupportedOperation: No kernel supports an operation. The message names it and its node.
           Unavailable: There is no such device.
+          InvalidArgument: An option is wrong, or cannot be used with reference.
         """
         if arguments.text("device", device) == "cpu":
             cuda_device = -1
@@ -204,10 +208,17 @@ class Model:
             cuda_device = int(device[5:])
         else:
             raise InvalidArgument(f"there is no device '{device}' (expected cpu, cuda or cuda:N)")
+        cache = arguments.path("weight_cache", weight_cache)
+        if arguments.flag("reference", reference):
+            if arguments.integer("threads", threads, 32) > 1:
+                raise InvalidArgument(f"threads is {threads} beside reference (expected 1: reference kernels run on one thread)")
+            if cache:
+                raise InvalidArgument(f"weight_cache is '{cache}' beside reference (expected one of them: reference kernels pack "
+                                      "no weights)")
         try:
             handle = self._handle.compile(
                 threads=arguments.integer("threads", threads, 32), cuda_device=cuda_device,
-                reference=arguments.flag("reference", reference), weight_cache=os.fsdecode(weight_cache),
+                reference=reference, weight_cache=cache,
                 verify_weights=arguments.flag("verify_weights", verify_weights),
                 memory_bytes=arguments.integer("memory_limit", memory_limit, least=0),
                 loop_trips=arguments.integer("loop_limit", loop_limit, least=0))
@@ -238,7 +249,7 @@ class Model:
         The file is replaced as a whole: models that were loaded from it keep what they have. Raises InvalidArgument if it
         cannot be written.
         """
-        name = os.fsdecode(path)
+        name = arguments.path("path", path)
         if name.endswith(".onnx"):
             self.export_onnx(name)
             return
@@ -252,7 +263,7 @@ class Model:
         Optimize with pipeline="onnx-O2" before: other levels choose layouts that only Tenon's kernels gain from.
         """
         try:
-            self._handle.export_onnx(os.fsdecode(path), opset=arguments.integer("opset", opset, 32),
+            self._handle.export_onnx(arguments.path("path", path), opset=arguments.integer("opset", opset, 32),
                                      ops=arguments.text("ops", ops))
         finally:
             self._tell()
@@ -263,7 +274,7 @@ class Model:
         Args:
           profile: A file that `ir-run --profile=FILE.json` has written; the picture shows its times.
         """
-        return self._handle.view(profile)
+        return self._handle.view(None if profile is None else arguments.path("profile", profile))
 
     def inspect(self) -> dict[str, Any]:
         """Returns what the model has and needs, as `ir-opt --inspect=json` writes it."""

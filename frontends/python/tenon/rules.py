@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union, overload
 
-from . import _core
+from . import _core, arguments
 from .terms import Attr, Term, text_of
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ class Rules:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, extension: Extension | None = None) -> Rules:
         """Reads rules from a file."""
-        with open(path, encoding="utf-8") as file:
-            return cls(file.read(), os.fspath(path), extension)
+        name = arguments.path("path", path)
+        with open(name, encoding="utf-8") as file:
+            return cls(file.read(), name, extension)
 
     @property
     def names(self) -> list[str]:

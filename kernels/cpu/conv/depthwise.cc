@@ -1,8 +1,10 @@
 // Depthwise convolution of images with channels last: nn.conv and fused.conv with one filter for
 // each channel.
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/conv/channelwise.h"
+#include "kernels/cpu/conv/finite.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/linear/epilogue.h"
 #include "kernels/cpu/vector/vector_ops.h"
@@ -65,10 +67,14 @@ KernelStatus PrepareDepthwise(PrepareArgs& args, std::shared_ptr<KernelState>& o
   return KernelStatus::Ok();
 }
 
+template <typename Attrs>
 KernelStatus RunDepthwise(const RunArgs& args) {
   const auto& state = *static_cast<DepthwiseState*>(args.state);
   const TensorView &w = args.inputs[1], &out = args.outputs[0];
   if (out.numel() == 0) return KernelStatus::Ok();
+  if (state.packed == nullptr && cpu::HasNonfiniteWeights(args)) {
+    return std::is_same_v<Attrs, nn::ConvAttrs> ? RefConv().run(args) : RefFusedConv().run(args);
+  }
   const cpu::ImageGeometry& image = state.image;
   cpu::Channelwise call = state.call;
   if (state.packed == nullptr) {
@@ -108,7 +114,7 @@ Kernel CpuConvDepthwise() {
   return {.op = "nn.conv",
           .name = "cpu.conv.depthwise",
           .priority = 30,
-          .run = RunDepthwise,
+          .run = RunDepthwise<nn::ConvAttrs>,
           .prepare = PrepareDepthwise<nn::ConvAttrs>,
           .supports = SupportsDepthwise<nn::ConvAttrs>,
           .packs_once = true};
@@ -118,7 +124,7 @@ Kernel CpuFusedConvDepthwise() {
   return {.op = "fused.conv",
           .name = "cpu.fused_conv.depthwise",
           .priority = 30,
-          .run = RunDepthwise,
+          .run = RunDepthwise<fused::ConvAttrs>,
           .prepare = PrepareDepthwise<fused::ConvAttrs>,
           .supports = SupportsDepthwise<fused::ConvAttrs>,
           .packs_once = true};

@@ -8,6 +8,7 @@
 
 #include "ir/base/ceil_div.h"
 #include "kernels/cpu/conv/filter_panels.h"
+#include "kernels/cpu/conv/finite.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/image_rows.h"
 #include "kernels/cpu/conv/strips.h"
@@ -235,13 +236,17 @@ KernelStatus RunTiled(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
+bool NeedsReference(const RunArgs& args) {
+  const auto& s = *static_cast<TiledState*>(args.state);
+  return s.reference || (s.packed == nullptr && cpu::HasNonfiniteWeights(args));
+}
+
 KernelStatus ConvTiled(const RunArgs& args) {
-  return static_cast<TiledState*>(args.state)->reference ? RefConv().run(args) : RunTiled(args);
+  return NeedsReference(args) ? RefConv().run(args) : RunTiled(args);
 }
 
 KernelStatus FusedConvTiled(const RunArgs& args) {
-  return static_cast<TiledState*>(args.state)->reference ? RefFusedConv().run(args)
-                                                         : RunTiled(args);
+  return NeedsReference(args) ? RefFusedConv().run(args) : RunTiled(args);
 }
 
 template <typename Attrs>

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "ir/base/ceil_div.h"
 #include "kernels/calls/image_layout.h"
+#include "kernels/cpu/conv/finite.h"
 #include "kernels/cpu/conv/image_rows.h"
 #include "kernels/cpu/conv/strips.h"
 #include "kernels/cpu/conv/transposed_plan.h"
@@ -309,14 +310,17 @@ KernelStatus RunTransposed(const RunArgs& args) {
   return KernelStatus::Ok();
 }
 
+bool LeavesToReference(const RunArgs& args) {
+  const auto& s = *static_cast<TransposedState*>(args.state);
+  return s.reference || (s.packed == nullptr && cpu::HasNonfiniteWeights(args));
+}
+
 KernelStatus ConvTranspose(const RunArgs& args) {
-  return static_cast<TransposedState*>(args.state)->reference ? RefConvTranspose().run(args)
-                                                              : RunTransposed(args);
+  return LeavesToReference(args) ? RefConvTranspose().run(args) : RunTransposed(args);
 }
 
 KernelStatus FusedConvTranspose(const RunArgs& args) {
-  return static_cast<TransposedState*>(args.state)->reference ? RefFusedConvTranspose().run(args)
-                                                              : RunTransposed(args);
+  return LeavesToReference(args) ? RefFusedConvTranspose().run(args) : RunTransposed(args);
 }
 
 template <typename Attrs>

@@ -66,7 +66,8 @@ def validate(folder: str | os.PathLike[str], *, config: Config | str | os.PathLi
             on_model(result)
 
     try:
-        results = Pool().run(jobs, processes or os.cpu_count() or 1, check_begins, model_ends)
+        count = arguments.integer("processes", processes, 32, least=0)
+        results = Pool().run(jobs, count or os.cpu_count() or 1, check_begins, model_ends)
     finally:
         bar.clear()
     return Report(os.fspath(folder), _core.version, engine_versions(), results)
@@ -83,14 +84,16 @@ def make_jobs(folder: str | os.PathLike[str], *, config: Config | str | os.PathL
         config = Config.find(path)
     elif not isinstance(config, Config):
         config = Config.read(os.fspath(config))
+    if level is not None and checks is not None:
+        raise InvalidArgument(f"level is {level!r} beside checks (expected one of them: checks stand in place of a level)")
     if level is not None:
         config.change(checks=level_checks(level, "level"))
     if checks is not None:
-        config.change(checks=check_names(tuple(checks), "checks"))
+        config.change(checks=check_names(arguments.texts("checks", checks), "checks"))
     found = find(path)
     if not found:
         raise InvalidArgument(f"{path}: there are no models (expected *.onnx, *.mlir or *.tnb)")
-    taken = matching(found, tuple(filters))
+    taken = matching(found, tuple(arguments.texts("filters", filters)))
     if not taken:
         raise InvalidArgument(f"the filters take no model (there are: {', '.join(model.name for model in found)})")
     texts = [(rule.name, rule.text) for rule in ([rules] if isinstance(rules, Rules) else rules)]

@@ -9,7 +9,7 @@ import os
 import unicodedata
 from typing import Any, Iterable, Mapping, Sequence
 
-from .. import _core
+from .. import _core, arguments
 from ..errors import InvalidArgument
 
 STATUSES = ("passed", "failed", "error", "skipped")
@@ -184,7 +184,7 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report to *.html or *.json. Raises InvalidArgument for other names, and if it cannot be written."""
-        name = os.fsdecode(path)
+        name = arguments.path("path", path)
         if name.endswith(".html"):
             text = self.html()
         elif name.endswith(".json"):

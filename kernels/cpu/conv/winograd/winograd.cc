@@ -6,15 +6,18 @@
 // For each panel of filters, each element of the transformed tiles is a matrix product, tiles by
 // channels times channels by filters; the sums are transformed back before the next panel.
 //
-// An infinity or a NaN of the image becomes a NaN in the whole tile of the result that reads it.
+// Tiles that read an infinity or a NaN are computed anew (winograd_nonfinite.h). Weights with one
+// are left to tiled.cc.
 #include <vector>
 
 #include "ir/base/ceil_div.h"
 #include "kernels/cpu/caches.h"
 #include "kernels/cpu/conv/filter_panels.h"
+#include "kernels/cpu/conv/finite.h"
 #include "kernels/cpu/conv/geometry.h"
 #include "kernels/cpu/conv/tile.h"
 #include "kernels/cpu/conv/winograd/winograd_choice.h"
+#include "kernels/cpu/conv/winograd/winograd_nonfinite.h"
 #include "kernels/cpu/conv/winograd/winograd_transform.h"
 #include "kernels/cpu/linear/epilogue.h"
 #include "kernels/kernel_list.h"
@@ -53,7 +56,7 @@ struct WinogradState : KernelState {
   int64_t slots, image_bytes, sums_bytes;
   std::vector<float> zeros;
   std::vector<int64_t> runs = {0};
-  PackedBytes packed;
+  PackedBytes packed;  // panels, signs, and a byte: whether all weights are finite
 
   // Whole groups of tiles, but in the last block.
   int64_t BlockBegin(int64_t block, int64_t max_group) const {
@@ -114,8 +117,11 @@ class WindowTransform {
   std::vector<double> sums_;
 };
 
-size_t PackedSize(const WinogradState& s) {
+size_t SignsAt(const WinogradState& s) {
   return static_cast<size_t>(s.points * s.image.channels * s.panels.Columns() * kFloat);
+}
+size_t IsFiniteAt(const WinogradState& s) {
+  return SignsAt(s) + cpu::WinogradSigns::Bytes(s.image.channels, s.image.filters);
 }
 
 // From [filters, channels, 3, 3] to panels [points, channels, columns], columns past the last
@@ -203,12 +209,17 @@ KernelStatus PrepareWinograd(PrepareArgs& args, std::shared_ptr<KernelState>& ou
   args.scratch_bytes = static_cast<size_t>(s.slots * s.sums_bytes +
                                            (s.shares_images ? s.blocks : s.slots) * s.image_bytes);
   const int inputs[] = {1};
-  const std::string layout = s.panels.Layout("conv.winograd" + std::to_string(s.size));
-  s.packed = args.Pack(inputs, layout, PackedSize(s), [&](std::byte* to) {
+  const std::string layout =
+      s.panels.Layout("conv.winograd" + std::to_string(s.size) + ".with_signs");
+  s.packed = args.Pack(inputs, layout, IsFiniteAt(s) + 1, [&](std::byte* to) {
     PackPanels(s, w.as<float>(), reinterpret_cast<float*>(to));
+    cpu::WinogradSigns::Pack(w.as<float>(), s.image.channels, s.image.filters,
+                             reinterpret_cast<int8_t*>(to + SignsAt(s)));
+    to[IsFiniteAt(s)] = std::byte{cpu::AllFinite(w)};
   });
   if (s.packed == nullptr) return KernelStatus::OutOfMemory("no memory for packed weights");
-  return KernelStatus::Ok();
+  if (s.packed.get()[IsFiniteAt(s)] != std::byte{0}) return KernelStatus::Ok();
+  return Direct<Attrs>().prepare(args, s.direct);
 }
 
 // What the tasks of one run share.
@@ -219,27 +230,32 @@ struct WinogradJob {
   const float *x, *weights, *bias, *residual;
   float* out;
 
-  // Tiles [first, last) of a block whose transformed image is at `to`.
-  void TransformImage(int64_t first, int64_t last, float* to) const {
+  // The pixels that tile `t` reads: those of the image, and zeros.
+  void FindPixels(int64_t t, const float** pixels) const {
     const cpu::WindowAxis &rows = s.image.rows, &columns = s.image.columns;
     const int64_t side = s.size + 2, channels = s.image.channels;
+    const int64_t image = t / (s.tiles_down * s.tiles_across);
+    const int64_t top = t / s.tiles_across % s.tiles_down * s.size - rows.pad_begin;
+    const int64_t left = t % s.tiles_across * s.size - columns.pad_begin;
+    for (int64_t i = 0; i < side; ++i) {
+      const int64_t row = top + i;
+      const float* from = x + (image * rows.in + row) * columns.in * channels;
+      const bool has_row = row >= 0 && row < rows.in;
+      for (int64_t j = 0; j < side; ++j) {
+        const int64_t column = left + j;
+        const bool is_inside = has_row && column >= 0 && column < columns.in;
+        pixels[i * side + j] = is_inside ? from + column * channels : s.zeros.data();
+      }
+    }
+  }
+
+  // Tiles [first, last) of a block whose transformed image is at `to`.
+  void TransformImage(int64_t first, int64_t last, float* to) const {
     const float* pixels[kMaxPoints];
-    cpu::WinogradInput tile = {pixels, channels, to, s.image_step};
+    cpu::WinogradInput tile = {pixels, s.image.channels, to, s.image_step};
     const auto transform = s.size == 2 ? transforms.input2 : transforms.input4;
     for (int64_t t = first; t < last; ++t, tile.out += s.call.pixel_step) {
-      const int64_t image = t / (s.tiles_down * s.tiles_across);
-      const int64_t top = t / s.tiles_across % s.tiles_down * s.size - rows.pad_begin;
-      const int64_t left = t % s.tiles_across * s.size - columns.pad_begin;
-      for (int64_t i = 0; i < side; ++i) {
-        const int64_t row = top + i;
-        const float* from = x + (image * rows.in + row) * columns.in * channels;
-        const bool has_row = row >= 0 && row < rows.in;
-        for (int64_t j = 0; j < side; ++j) {
-          const int64_t column = left + j;
-          const bool is_inside = has_row && column >= 0 && column < columns.in;
-          pixels[i * side + j] = is_inside ? from + column * channels : s.zeros.data();
-        }
-      }
+      FindPixels(t, pixels);
       transform(tile);
     }
   }
@@ -285,6 +301,22 @@ struct WinogradJob {
     }
   }
 
+  // One tile whose sums are not finite.
+  void TransformNonfinite(int64_t t, int64_t panel, const cpu::WinogradOutput& out) const {
+    const float* pixels[kMaxPoints];
+    FindPixels(t, pixels);
+    const auto* signs = reinterpret_cast<const int8_t*>(s.packed.get() + SignsAt(s));
+    RunNonfiniteTile(transforms,
+                     {.size = s.size,
+                      .pixels = pixels,
+                      .weights = weights + panel * s.points * s.image.channels * 2 * kernels.lanes,
+                      .columns = s.panels.ColumnsOf(panel),
+                      .step = 2 * kernels.lanes,
+                      .first_filter = s.panels.FirstOf(panel),
+                      .signs = {signs, s.image.channels, s.image.filters},
+                      .out = out});
+  }
+
   void TransformSums(int64_t first, int64_t last, int64_t panel, const float* sums) const {
     const int64_t filters = s.image.filters, begin = s.panels.FirstOf(panel);
     cpu::WinogradOutput tile = {};
@@ -306,7 +338,11 @@ struct WinogradJob {
       if (residual != nullptr) tile.residual = residual + at;
       tile.rows = std::min(s.size, s.image.height - top);
       tile.columns = std::min(s.size, s.image.width - left);
-      transform(tile);
+      if (cpu::HasNonfiniteSums(sums, s.points, s.sums_step)) {
+        TransformNonfinite(t, panel, tile);
+      } else {
+        transform(tile);
+      }
       if (s.rest.kind == ActivationKind::kNone) continue;
       for (int64_t i = 0; i < tile.rows * tile.columns; ++i) {
         const int64_t pixel = i / tile.columns * tile.row + i % tile.columns * tile.pixel;
