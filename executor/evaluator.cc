@@ -9,8 +9,10 @@
 #include "executor/prepare/kernel_call.h"
 #include "executor/tensor.h"
 #include "executor/weights/large_constant.h"
+#include "executor/weights/moved_constant.h"
 #include "fmt/format.h"
 #include "ir/base/check.h"
+#include "ir/base/out_of_memory.h"
 #include "ir/core/constants/blob.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/context/context.h"
@@ -50,30 +52,29 @@ bool IsLarge(Attribute elements) {
 
 // An operand of a kernel, which never writes to it. Small contents are read where the attribute has
 // them: they stay as long as the context.
-absl::StatusOr<Tensor> OperandOf(Attribute elements) {
+//
+// `only_shape`: of deferred contents, which are computed for the call and not kept.
+absl::StatusOr<Tensor> OperandOf(Attribute elements, bool only_shape) {
   const Type type = elements.type();
-  if (IsLargeElements(elements) || (elements.is_splat() && type.num_elements() != 1))
+  const bool large = IsLargeElements(elements);
+  const std::shared_ptr<const DeferredBlob> deferred = large ? DeferredBlobOf(elements) : nullptr;
+  if (deferred == nullptr && (large || (elements.is_splat() && type.num_elements() != 1)))
     return Tensor::FromAttribute(elements, IsLarge(elements));
   std::vector<int64_t> shape;
   shape.reserve(type.dims().size());
   for (const DimExpr dim : type.dims()) shape.push_back(dim.constant());
+  if (deferred != nullptr) {
+    if (only_shape) return Tensor::Borrow(type.dtype(), shape, nullptr, nullptr);
+    std::shared_ptr<const Blob> made = deferred->Bytes();
+    if (made == nullptr) {
+      return absl::ResourceExhaustedError(
+          fmt::format("a constant of {} does not fit the memory {}", type.text(), kMemoryLimit));
+    }
+    void* bytes = const_cast<std::byte*>(made->bytes().data());
+    return Tensor::Borrow(type.dtype(), shape, bytes, std::move(made));
+  }
   void* data = const_cast<std::byte*>(elements.raw_bytes().data());
   return Tensor::Borrow(type.dtype(), shape, data, nullptr);
-}
-
-// Null: not all operands are large. Whoever packs the result reads their bytes.
-Attribute JoinLarge(Context& context, std::span<const Attribute> operands,
-                    const ResultShape& result, int64_t axis) {
-  std::vector<std::shared_ptr<const Blob>> parts;
-  for (Attribute operand : operands) {
-    if (!IsLarge(operand)) return Attribute();
-    parts.push_back(operand.blob());
-    parts.back()->DropPages();
-  }
-  size_t rows = 1;
-  for (int64_t i = 0; i < axis; ++i) rows *= static_cast<size_t>(result.shape[i]);
-  return DeferredElements(context, Type::Tensor(context, result.dtype, result.shape),
-                          JoinBlobs(rows, std::move(parts)));
 }
 
 absl::StatusOr<Tensor> MakeLasting(const ResultShape& shape) {
@@ -105,12 +106,13 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   std::vector<TensorView> operand_views;
   inputs.reserve(operands.size());
   operand_views.reserve(operands.size());
+  const bool only_moves = OnlyMoves(op);
   for (Attribute operand : operands) {
     if (!operand || operand.kind() != Attribute::Kind::kElements) {
       return absl::InvalidArgumentError(
           fmt::format("an operand of {} is not constant", info.name()));
     }
-    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), OperandOf(operand));
+    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), OperandOf(operand, only_moves));
   }
   for (const Tensor& input : inputs) operand_views.push_back(input.view());
   const SymbolLookup lookup =
@@ -139,10 +141,19 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
   absl::StatusOr<std::vector<ResultShape>> shapes =
       ConcreteResults(info, op.location(), slots, operand_views);
   if (!shapes.ok()) return shapes.status();
-  if (Isa<ten::ConcatOp>(op)) {
-    const int64_t axis = op.attr("axis").int_value();
-    const Attribute joined = JoinLarge(context, operands, shapes->front(), axis);
-    if (joined) return std::vector<Attribute>{joined};
+  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
+  if (only_moves) {
+    std::vector<TensorView> views;
+    for (const ResultShape& shape : *shapes)
+      views.push_back({.data = nullptr, .dtype = shape.dtype, .shape = shape.shape});
+    if (std::optional<std::vector<Attribute>> moved =
+            MoveConstants(op, operands, operand_views, views, attrs.get())) {
+      return *std::move(moved);
+    }
+    for (size_t i = 0; i < operands.size(); ++i) {
+      TENON_ASSIGN_OR_RETURN(inputs[i], OperandOf(operands[i], false));
+      operand_views[i] = inputs[i].view();
+    }
   }
   std::vector<Tensor> results;
   std::vector<TensorView> outputs;
@@ -170,7 +181,6 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
     }
     in.push_back(input < 0 ? TensorView() : operand_views[input]);
   }
-  TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const void> attrs, DecodeAttrs(info, slots));
 
   if (!InAnyOrder(op)) {
     const double steps = kernels::CostOf(info.name(), in, outputs, attrs.get()).flops;
@@ -192,7 +202,7 @@ absl::StatusOr<std::vector<Attribute>> ReferenceEvaluator::Evaluate(
                         fmt::format("{}: {}", info.name(), std::string(status.message())));
   }
   for (Attribute operand : operands) {
-    if (IsLarge(operand)) operand.blob()->DropPages();
+    if (IsLarge(operand) && DeferredBlobOf(operand) == nullptr) operand.blob()->DropPages();
   }
   std::vector<Attribute> attributes;
   attributes.reserve(results.size());

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,10 @@ bool Fits(const ElementOrder& order, size_t plain_bytes, size_t packed_bytes);
 // Fits, and that the bytes do not overlap.
 void Unpack(const ElementOrder& order, const std::byte* packed, std::byte* plain,
             size_t plain_bytes);
+// The same for a part of the tensor: the bytes from `first` on. Requires that it begins and ends
+// between elements.
+void UnpackRange(const ElementOrder& order, const std::byte* packed, size_t first,
+                 std::span<std::byte> plain);
 
 }  // namespace tenon
 

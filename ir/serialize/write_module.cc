@@ -13,6 +13,7 @@
 #include "ir/base/limits.h"
 #include "ir/base/out_of_memory.h"
 #include "ir/core/block.h"
+#include "ir/core/constants/constant_bytes.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/context/context.h"
 #include "ir/serialize/binary_module.h"
@@ -190,9 +191,13 @@ class ModuleWriter {
   // The checksum of each large constant.
   absl::Status SumConstants() {
     for (const Attribute constant : tables_.large()) {
-      TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> blob, BytesOf(constant));
-      sums_.U64(XXH3_64bits(blob->bytes().data(), blob->size()));
-      blob->DropPages();
+      XXH3_state_t sum;
+      XXH3_64bits_reset(&sum);
+      TENON_RETURN_IF_ERROR(ForEachPiece(constant, [&](std::span<const std::byte> piece) {
+        XXH3_64bits_update(&sum, piece.data(), piece.size());
+        return absl::OkStatus();
+      }));
+      sums_.U64(XXH3_64bits_digest(&sum));
     }
     return absl::OkStatus();
   }
@@ -338,25 +343,13 @@ class ModuleWriter {
     return absl::OkStatus();
   }
 
-  // Of constants that are made when they are read, one at a time.
-  static absl::StatusOr<std::shared_ptr<const Blob>> BytesOf(Attribute constant) {
-    const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(constant);
-    std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : constant.blob();
-    if (blob == nullptr) {
-      return absl::ResourceExhaustedError(
-          fmt::format("the bytes of a constant of {} do not fit the memory {}",
-                      constant.type().text(), kMemoryLimit));
-    }
-    return blob;
-  }
-
   absl::Status PutConstants(uint64_t& at, TextSink sink) {
     for (size_t i = 0; i < tables_.large().size(); ++i) {
       if (IsPacked(i)) continue;
       TENON_RETURN_IF_ERROR(PutPadding(at, sink));
-      TENON_ASSIGN_OR_RETURN(const std::shared_ptr<const Blob> blob, BytesOf(tables_.large()[i]));
-      TENON_RETURN_IF_ERROR(PutBytes(blob->bytes(), at, sink));
-      blob->DropPages();
+      TENON_RETURN_IF_ERROR(ForEachPiece(tables_.large()[i], [&](std::span<const std::byte> piece) {
+        return PutBytes(piece, at, sink);
+      }));
     }
     return absl::OkStatus();
   }

@@ -14,6 +14,7 @@
 #include "fmt/format.h"
 #include "frontends/cpp/tenon.h"
 #include "ir/core/constants/blob.h"
+#include "ir/core/constants/constant_bytes.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/text/parser.h"
 #include "ir/dialect/dialects.h"
@@ -58,9 +59,8 @@ absl::StatusOr<Model> Layers(const MappedWeights& file, Storage storage, int64_t
     const std::span<const std::byte> bytes = file.source.bytes.subspan(at, kLayerBytes);
     at += kLayerBytes;
     if (storage == Storage::kParts) {
-      const auto joined =
-          JoinBlobs(kSize, std::vector{Blob::OfFile(bytes.first(kLayerBytes / 4), nullptr),
-                                       Blob::OfFile(bytes.subspan(kLayerBytes / 4), nullptr)});
+      const auto joined = JoinBlobs(kSize, {Blob::OfFile(bytes.first(kLayerBytes / 4), nullptr),
+                                            Blob::OfFile(bytes.subspan(kLayerBytes / 4), nullptr)});
       op->SetAttr("value", of_file ? DeferredElements(*context, type, joined)
                                    : Attribute::Elements(*context, type, joined->Whole()));
     } else {

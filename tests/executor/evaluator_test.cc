@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "ir/core/constants/blob.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "tests/executor/mapped_weights.h"
@@ -105,17 +107,94 @@ TEST_F(EvaluatorTest, ReadsFilesWithoutKeepingThem) {
         run("%0 = ten.transpose(%x) <{perm = array<i64: 1, 0>}> : (tensor<200x400xf32>) -> "
             "tensor<400x200xf32>",
             1);
+    // Every second column, from behind.
+    const Attribute columns =
+        run("%0 = ten.slice(%x) <{axes = array<i64: 1>, starts = #core.dims<399>, ends = "
+            "#core.dims<-401>, steps = array<i64: -2>}> : (tensor<200x400xf32>) -> "
+            "tensor<200x200xf32>",
+            1);
+    EXPECT_NE(DeferredBlobOf(turned), nullptr);
+    EXPECT_NE(DeferredBlobOf(columns), nullptr);
+    EXPECT_EQ(context_->live_blob_bytes(), live);
+    // Rows behind each other are those of the file.
+    const Attribute rows =
+        run("%0 = ten.slice(%x) <{axes = array<i64: 0>, starts = #core.dims<100>, ends = "
+            "#core.dims<200>, steps = array<i64: 1>}> : (tensor<200x400xf32>) -> "
+            "tensor<100x400xf32>",
+            1);
+    ASSERT_TRUE(IsLargeElements(rows));
+    EXPECT_EQ(rows.raw_bytes().data(), bytes.data() + 160'000);
     const Attribute negated =
         run("%0 = ten.neg(%x) : (tensor<200x400xf32>) -> tensor<200x400xf32>", 1);
     for (int64_t i : {0, 7, 199}) {
       for (int64_t j : {0, 3, 399}) {
         EXPECT_EQ(joined.ElementAsDouble(i * 800 + 400 + j), at(i, j));
         EXPECT_EQ(turned.ElementAsDouble(j * 200 + i), at(i, j));
+        EXPECT_EQ(columns.ElementAsDouble(i * 200 + j / 2), at(i, 399 - j / 2 * 2));
+        EXPECT_EQ(rows.ElementAsDouble(i / 2 * 400 + j), at(100 + i / 2, j));
         EXPECT_EQ(negated.ElementAsDouble(i * 400 + j), -at(i, j));
       }
     }
   }
   std::filesystem::remove(path);
+}
+
+// Movement of weights of a file, which is deferred, gives what kernels make of the same weights in
+// memory, also where one movement follows another.
+TEST_F(EvaluatorTest, MovesWeightsOfFilesAsKernelsDo) {
+  const std::filesystem::path path =
+      std::filesystem::path(::testing::TempDir()) / ("evaluator_" + std::to_string(getpid()));
+  WriteWeights(path, 1, 3 * 40 * 700);
+  const MappedWeights mapped(path);
+  std::filesystem::remove(path);
+  const std::span<const std::byte> bytes(mapped.weights.as<const std::byte>(),
+                                         mapped.weights.num_bytes());
+  const Type type = Type::Tensor(*context_, DType::kF32, std::vector<int64_t>{3, 40, 700});
+  const Attribute of_file = Attribute::Elements(*context_, type, Blob::OfFile(bytes, nullptr));
+  const Attribute in_memory = Attribute::Elements(*context_, type, Blob::Copy(bytes));
+  absl::StatusOr<OwnedOp> module = ParseModule(
+      *context_, Function("%x: tensor<3x40x700xf32>", "(tensor<3x40x700xf32>) -> ()", R"ir(
+  %a = ten.transpose(%x) <{perm = array<i64: 2, 0, 1>}> : (tensor<3x40x700xf32>) -> tensor<700x3x40xf32>
+  %b = ten.transpose(%x) <{perm = array<i64: 1, 0, 2>}> : (tensor<3x40x700xf32>) -> tensor<40x3x700xf32>
+  %c0, %c1 = ten.split(%x) <{axis = 2 : i64, sizes = #core.dims<699, 1>}> : (tensor<3x40x700xf32>) -> (tensor<3x40x699xf32>, tensor<3x40x1xf32>)
+  %d = ten.slice(%a) <{axes = array<i64: 0, 1>, starts = #core.dims<690, 0>, ends = #core.dims<10, 3>, steps = array<i64: -3, 2>}> : (tensor<700x3x40xf32>) -> tensor<227x2x40xf32>
+  %e = ten.concat(%a, %a) <{axis = 1 : i64}> : (tensor<700x3x40xf32>, tensor<700x3x40xf32>) -> tensor<700x6x40xf32>
+  %f = ten.transpose(%e) <{perm = array<i64: 2, 1, 0>}> : (tensor<700x6x40xf32>) -> tensor<40x6x700xf32>
+  %g = ten.neg(%f) : (tensor<40x6x700xf32>) -> tensor<40x6x700xf32>
+  func.return() : () -> ()
+)ir"));
+  ASSERT_TRUE(module.ok()) << module.status();
+  auto& body = module->get()->region().front().front()->region().front();
+  const auto evaluate = [&](Attribute x) {
+    std::map<const ValueImpl*, Attribute> values = {{body.argument(0).impl(), x}};
+    std::vector<Attribute> all;
+    for (Operation& op : body) {
+      if (op.num_results() == 0) continue;
+      std::vector<Attribute> operands;
+      for (unsigned i = 0; i < op.num_operands(); ++i)
+        operands.push_back(values.at(op.operand(i).impl()));
+      absl::StatusOr<std::vector<Attribute>> results = evaluator_.Evaluate(op, operands);
+      EXPECT_TRUE(results.ok()) << op.name() << ": " << results.status();
+      for (unsigned i = 0; results.ok() && i < op.num_results(); ++i) {
+        values[op.result(i).impl()] = (*results)[i];
+        all.push_back((*results)[i]);
+      }
+    }
+    return all;
+  };
+  const std::vector<Attribute> moved = evaluate(of_file), computed = evaluate(in_memory);
+  ASSERT_EQ(moved.size(), 8u);
+  ASSERT_EQ(computed.size(), 8u);
+  for (size_t i = 0; i < moved.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(moved[i].type(), computed[i].type());
+    const std::shared_ptr<const DeferredBlob> deferred =
+        IsLargeElements(moved[i]) ? DeferredBlobOf(moved[i]) : nullptr;
+    // All but the column that is too small, and the negated numbers.
+    EXPECT_EQ(deferred != nullptr, i != 3 && i != 7);
+    EXPECT_FALSE(deferred != nullptr && deferred->has_whole());
+    EXPECT_TRUE(SameElements(moved[i], computed[i]) || moved[i] == computed[i]);
+  }
 }
 
 TEST_F(EvaluatorTest, BindsSymbols) {

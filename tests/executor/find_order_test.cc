@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tenon {
@@ -177,6 +181,56 @@ TEST(ElementOrderTest, OnlyCopiesInsideOfBothSidesFit) {
   EXPECT_FALSE(Fits(order({{0, 0, {{4, kMost, 1}}}}), 16, 16));
   EXPECT_FALSE(Fits(order({{kMost, 0, {{4, 1, 1}}}}), 16, 16));
   EXPECT_FALSE(Fits(order({{0, 0, std::vector<ElementOrder::Loop>(9, {1, 0, 0})}}), 4, 4));
+}
+
+// Loops in any order, of steps back and forth, and several parts: a part of the tensor is what it
+// is in the whole.
+TEST(ElementOrderTest, PartsOfTheTensorAreUnpackedAlone) {
+  const auto expect = [](const ElementOrder& order, size_t count) {
+    std::vector<uint16_t> packed(count);
+    std::iota(packed.begin(), packed.end(), uint16_t{1});
+    const auto* const from = reinterpret_cast<const std::byte*>(packed.data());
+    ASSERT_TRUE(Fits(order, count * 2, count * 2));
+    // One element after the other, as the loops say.
+    std::vector<uint16_t> whole(count);
+    for (const ElementOrder::Part& part : order.parts) {
+      std::vector<std::pair<int64_t, int64_t>> places = {{part.plain, part.packed}};
+      for (const ElementOrder::Loop& loop : part.loops) {
+        std::vector<std::pair<int64_t, int64_t>> more;
+        for (const auto& [plain, at] : places) {
+          for (int64_t i = 0; i < loop.count; ++i)
+            more.emplace_back(plain + i * loop.plain, at + i * loop.packed);
+        }
+        places = std::move(more);
+      }
+      for (const auto& [plain, at] : places)
+        whole[static_cast<size_t>(plain)] = packed[static_cast<size_t>(at)];
+    }
+    for (size_t first = 0; first < count; ++first) {
+      for (size_t size = 0; first + size <= count; ++size) {
+        std::vector<uint16_t> part(size);
+        UnpackRange(order, from, first * 2, std::as_writable_bytes(std::span(part)));
+        ASSERT_TRUE(
+            std::equal(part.begin(), part.end(), whole.begin() + static_cast<int64_t>(first)))
+            << order.Text() << ": " << size << " from " << first;
+      }
+    }
+  };
+  const auto order = [](std::vector<ElementOrder::Part> parts) {
+    return ElementOrder{.element_bytes = 2, .parts = std::move(parts)};
+  };
+  // A transposed matrix of more than a square of cache lines.
+  expect(order({{.loops = {{37, 1, 3}, {3, 37, 1}}}}), 111);
+  expect(order({{.loops = {{3, 37, 1}, {37, 1, 3}}}}), 111);
+  // Matrices whose axes are in every order.
+  expect(order({{.loops = {{4, 15, 1}, {5, 3, 4}, {3, 1, 20}}}}), 60);
+  expect(order({{.loops = {{4, 15, 5}, {5, 3, 1}, {3, 1, 20}}}}), 60);
+  expect(order({{.loops = {{4, 15, 15}, {5, 3, 1}, {3, 1, 5}}}}), 60);
+  // From behind, on either side.
+  expect(order({{.plain = 0, .packed = 59, .loops = {{60, 1, -1}}}}), 60);
+  expect(order({{.plain = 59, .packed = 0, .loops = {{6, -1, 1}, {10, -6, 6}}}}), 60);
+  // Parts, one of which is one element.
+  expect(order({{.plain = 1, .packed = 0, .loops = {{8, 1, 1}}}, {.plain = 0, .packed = 8}}), 9);
 }
 
 TEST(ElementOrderTest, WhatNoCopyWritesIsZero) {

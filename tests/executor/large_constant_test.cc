@@ -15,6 +15,7 @@
 #include "executor/weights/packed_weights.h"
 #include "fmt/format.h"
 #include "ir/core/constants/blob.h"
+#include "ir/core/constants/constant_bytes.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "tests/executor/mapped_weights.h"
 #include "tests/executor/run_util.h"
@@ -83,12 +84,12 @@ class Constants {
       }
       const std::span<const std::byte> all(bytes, static_cast<size_t>(n) * 4);
       const auto split = static_cast<size_t>(rows * first) * 4;
-      std::vector<std::shared_ptr<const Blob>> parts = {Blob::Borrow(all.first(split), memory)};
+      std::vector<ConstantBytes> parts = {Blob::Borrow(all.first(split), memory)};
       if (storage.joined) parts.push_back(Blob::Borrow(all.subspan(split), memory));
       op->SetAttr("value", storage.joined ? DeferredElements(*context, type,
                                                              JoinBlobs(static_cast<size_t>(rows),
                                                                        std::move(parts)))
-                                          : Attribute::Elements(*context, type, parts[0]));
+                                          : Attribute::Elements(*context, type, parts[0].stored()));
       memory_.push_back(memory);
     });
     context->ReleaseUnusedBlobs();
@@ -316,8 +317,8 @@ TEST(LargeConstant, JoinedOfAFile) {
       const std::byte* at = type.rank() == 2 ? all : all + kRows * kColumns * 4;
       const auto first = static_cast<size_t>(rows * kFirst * 4);
       const auto rest = static_cast<size_t>(rows * (kColumns - kFirst) * 4);
-      std::vector<std::shared_ptr<const Blob>> parts = {Blob::OfFile({at, first}, nullptr),
-                                                        Blob::OfFile({at + first, rest}, nullptr)};
+      std::vector<ConstantBytes> parts = {Blob::OfFile({at, first}, nullptr),
+                                          Blob::OfFile({at + first, rest}, nullptr)};
       op->SetAttr(
           "value",
           DeferredElements(*context, type, JoinBlobs(static_cast<size_t>(rows), std::move(parts))));

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ir/core/constants/constant_bytes.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/constants/keep_blobs.h"
 #include "ir/core/context/context.h"
@@ -116,7 +117,7 @@ TEST(AttributeTest, JoinedElementsAreAsIfTheyWereWhole) {
   }
   const Type type = TensorOf(context, DType::kI32, {30, 30});
   const auto join = [&] {
-    return JoinBlobs(30, std::vector{Blob::Copy(Bytes(left)), Blob::Copy(Bytes(right))});
+    return JoinBlobs(30, {Blob::Copy(Bytes(left)), Blob::Copy(Bytes(right))});
   };
   const std::shared_ptr<const DeferredBlob> joined = join();
   const Attribute a = DeferredElements(context, type, joined);

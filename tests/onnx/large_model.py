@@ -1,6 +1,6 @@
 """Writes an ONNX model of the shape of a Llama whose weights are holes of a sparse file. It needs no package.
 
-    large_model.py FILE.onnx [--layers 32] [--hidden 4096] [--inner 11008] [--heads 32] [--vocabulary 32000]
+    large_model.py FILE.onnx [--layers 32] [--hidden 4096] [--inner 11008] [--heads 32] [--vocabulary 32000] [--transposed] [--packed]
 """
 
 import argparse
@@ -72,6 +72,24 @@ class Graph:
         return name
 
 
+def matrix(g, shape, rows, columns):
+    """A matrix, which is in the file as it is read or, as many programs store it, transposed."""
+    return g.node("Transpose", g.weight(columns, rows), perm=[1, 0]) if shape.transposed else g.weight(rows, columns)
+
+
+def product(g, x, shape, rows, columns):
+    return g.node("MatMul", x, matrix(g, shape, rows, columns))
+
+
+def projections(g, shape):
+    """The matrices of queries, keys and values: three of the file, or slices of one."""
+    if not shape.packed:
+        return [matrix(g, shape, shape.hidden, shape.hidden) for _ in range(3)]
+    packed = matrix(g, shape, shape.hidden, 3 * shape.hidden)
+    bounds = [g.constant(INT64, [1], i * shape.hidden) for i in range(4)]
+    return [g.node("Slice", packed, bounds[i], bounds[i + 1], g.constant(INT64, [1], 1)) for i in range(3)]
+
+
 def norm(g, x, size):
     square = g.node("Pow", x, g.constant(FLOAT, [], 2.0))
     mean = g.node("ReduceMean", square, axes=[-1], keepdims=1)
@@ -84,18 +102,17 @@ def layer(g, x, mask, shape):
     split, join = (g.constant(INT64, [len(dims)], *dims)
                    for dims in ([0, 0, shape.heads, size], [0, 0, shape.hidden]))
     y = norm(g, x, shape.hidden)
-    heads = [g.node("Reshape", g.node("MatMul", y, g.weight(shape.hidden, shape.hidden)), split) for _ in range(3)]
+    heads = [g.node("Reshape", g.node("MatMul", y, weight), split) for weight in projections(g, shape)]
     q, k, v = (g.node("Transpose", part, perm=perm)
                for part, perm in zip(heads, ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])))
     scores = g.node("Mul", g.node("MatMul", q, k), g.constant(FLOAT, [], size ** -0.5))
     weights = g.node("Softmax", g.node("Add", scores, mask), axis=-1)
     merged = g.node("Reshape", g.node("Transpose", g.node("MatMul", weights, v), perm=[0, 2, 1, 3]), join)
-    x = g.node("Add", x, g.node("MatMul", merged, g.weight(shape.hidden, shape.hidden)))
+    x = g.node("Add", x, product(g, merged, shape, shape.hidden, shape.hidden))
     y = norm(g, x, shape.hidden)
-    gate = g.node("MatMul", y, g.weight(shape.hidden, shape.inner))
-    up = g.node("MatMul", y, g.weight(shape.hidden, shape.inner))
+    gate, up = (product(g, y, shape, shape.hidden, shape.inner) for _ in range(2))
     gated = g.node("Mul", g.node("Mul", gate, g.node("Sigmoid", gate)), up)
-    return g.node("Add", x, g.node("MatMul", gated, g.weight(shape.inner, shape.hidden)))
+    return g.node("Add", x, product(g, gated, shape, shape.inner, shape.hidden))
 
 
 def write(path, shape):
@@ -104,7 +121,7 @@ def write(path, shape):
     x = g.node("Gather", g.weight(shape.vocabulary, shape.hidden), "ids")
     for _ in range(shape.layers):
         x = layer(g, x, "mask", shape)
-    x = g.node("MatMul", norm(g, x, shape.hidden), g.weight(shape.hidden, shape.vocabulary))
+    x = product(g, norm(g, x, shape.hidden), shape, shape.hidden, shape.vocabulary)
     graph = b"".join(field(1, node) for node in g.nodes) + field(2, "large")
     graph += b"".join(field(5, weight) for weight in g.weights)
     graph += field(11, value_info("ids", INT64, ["batch", "sequence"]))
@@ -122,6 +139,8 @@ def arguments(options):
     parser.add_argument("path")
     for name, default in (("layers", 32), ("hidden", 4096), ("inner", 11008), ("heads", 32), ("vocabulary", 32000)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--transposed", action="store_true", help="matrices are stored transposed")
+    parser.add_argument("--packed", action="store_true", help="queries, keys and values have slices of one matrix")
     return parser.parse_args(options)
 
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "ir/core/constants/constant_bytes.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/context/context.h"
 #include "tests/executor/mapped_weights.h"

@@ -14,6 +14,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "ir/base/check.h"
 #include "ir/base/write_file.h"
+#include "ir/core/constants/constant_bytes.h"
 
 namespace tenon::onnx {
 namespace {
@@ -99,11 +100,11 @@ std::string Serialized(const google::protobuf::MessageLite& message) {
 }
 
 absl::Status WriteBytes(Attribute value, TextSink sink) {
-  const std::shared_ptr<const Blob> blob = OnnxBytes(value.type().dtype(), value.DenseBlob());
-  const std::string_view bytes(reinterpret_cast<const char*>(blob->bytes().data()), blob->size());
-  TENON_RETURN_IF_ERROR(sink(bytes));
-  blob->DropPages();
-  return absl::OkStatus();
+  return ForEachPiece(value, [&](std::span<const std::byte> piece) {
+    const std::shared_ptr<const Blob> blob =
+        OnnxBytes(value.type().dtype(), Blob::Borrow(piece, nullptr));
+    return sink({reinterpret_cast<const char*>(blob->bytes().data()), blob->size()});
+  });
 }
 
 // The model, its graph and its weights, one behind the other.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "ir/core/attribute.h"
 #include "ir/core/constants/blob.h"
 
@@ -28,13 +29,27 @@ class DeferredBlob {
   // changes: caches on disk outlive programs.
   DeferredBlob(std::string recipe, std::vector<std::shared_ptr<const Blob>> sources, size_t size,
                std::function<bool(std::byte*)> fill);
+  // The same for bytes of which any part can be computed alone: `fill` writes those from `first`
+  // on. `first` and the end of the part lie between elements.
+  using FillRange = std::function<bool(size_t first, std::span<std::byte> to)>;
+  DeferredBlob(std::string recipe, std::vector<std::shared_ptr<const Blob>> sources, size_t size,
+               FillRange fill);
 
   const std::string& recipe() const { return recipe_; }
   std::span<const std::shared_ptr<const Blob>> sources() const { return sources_; }
   size_t size() const { return size_; }
   // Writes all size() bytes to `to`. Returns false if there is no memory for the computation; `to`
-  // then holds unspecified bytes. JoinBlobs drops the pages of sources in mapped files afterward.
+  // then holds unspecified bytes. The pages of sources in mapped files are dropped afterward.
   [[nodiscard]] bool CopyTo(std::byte* to) const;
+  // True if parts can be computed alone.
+  bool in_pieces() const { return has_whole() || fill_range_ != nullptr; }
+  // Writes the bytes from `first` on to `to`. Returns false as CopyTo does. Requires in_pieces(),
+  // and that the part begins and ends between elements.
+  [[nodiscard]] bool CopyRange(size_t first, std::span<std::byte> to) const;
+  // Calls `use` with all bytes in order, in pieces of a multiple of 64 bytes, except for the last.
+  // Keeps none of them, and needs memory for one piece if in_pieces(), otherwise for all. Stops
+  // where `use` returns false. Returns false then, and if there is no memory.
+  [[nodiscard]] bool ForEachPiece(absl::FunctionRef<bool(std::span<const std::byte>)> use) const;
   // Returns the bytes, computed by this call and not kept, or those of an earlier Whole(). Null if
   // there is no memory.
   std::shared_ptr<const Blob> Bytes() const;
@@ -55,6 +70,7 @@ class DeferredBlob {
   const std::vector<std::shared_ptr<const Blob>> sources_;
   const size_t size_;
   const std::function<bool(std::byte*)> fill_;
+  const FillRange fill_range_;  // null: all at once, by fill_
   mutable std::once_flag once_;
   mutable std::shared_ptr<const Blob> whole_;
   mutable std::atomic<bool> has_whole_{false};
@@ -63,11 +79,6 @@ class DeferredBlob {
   mutable std::array<std::byte, 8> first_;
   mutable size_t repeated_ = 0;  // the sum of the sizes of elements that repeat
 };
-
-// Concatenates `parts`, viewed as matrices of `rows` rows: each row of the result holds that row of
-// every part in turn. Requires rows > 0 and that it divides the size of each part.
-std::shared_ptr<const DeferredBlob> JoinBlobs(size_t rows,
-                                              std::vector<std::shared_ptr<const Blob>> parts);
 
 // Returns Elements of static type `type` with the bytes of `deferred`. raw_bytes() and blob()
 // compute and keep them (Whole). Requires more than Attribute::kInlineBytes bytes.

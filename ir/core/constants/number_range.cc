@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ir/base/guarded_read.h"
+#include "ir/core/constants/constant_bytes.h"
 #include "ir/core/context/context_impl.h"
 #include "ir/core/type.h"
 
@@ -22,6 +23,15 @@ void Include(NumberRange& range, double x) {
     if (x == 0) range.has_zero = true;
     if (x != 0) range.smallest = std::min(range.smallest, std::abs(x));
   }
+}
+
+void Include(NumberRange& range, const NumberRange& other) {
+  range.lowest = std::min(range.lowest, other.lowest);
+  range.highest = std::max(range.highest, other.highest);
+  range.smallest = std::min(range.smallest, other.smallest);
+  range.has_zero |= other.has_zero;
+  range.has_infinity |= other.has_infinity;
+  range.has_nan |= other.has_nan;
 }
 
 // f32 is what large constants are: several independent extremes, which compilers keep in vectors.
@@ -85,14 +95,16 @@ NumberRange RangeOf(Attribute elements) {
     const auto known = impl.ranges.find(storage);
     if (known != impl.ranges.end()) return known->second;
   }
-  std::shared_ptr<const Blob> made;
-  if (storage->deferred) made = storage->deferred->Bytes();
-  if (storage->deferred && made == nullptr) {
+  NumberRange range;
+  const absl::Status status = ForEachPiece(elements, [&](std::span<const std::byte> piece) {
+    Include(range, RangeOfBytes(dtype, piece));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) {
     NumberRange unknown;  // no memory to look at them: they may be anything
     unknown.has_infinity = unknown.has_nan = unknown.has_zero = true;
     return unknown;
   }
-  const NumberRange range = RangeOfBytes(dtype, made ? made->bytes() : elements.raw_bytes());
   std::lock_guard<std::mutex> lock(impl.range_mutex);
   impl.ranges.emplace(storage, range);
   return range;

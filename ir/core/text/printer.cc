@@ -11,8 +11,8 @@
 #include "fmt/format.h"
 #include "ir/base/check.h"
 #include "ir/base/limits.h"
-#include "ir/base/out_of_memory.h"
 #include "ir/core/block.h"
+#include "ir/core/constants/constant_bytes.h"
 #include "ir/core/constants/deferred_blob.h"
 #include "ir/core/context/context.h"
 #include "ir/core/text/asm_text.h"
@@ -320,32 +320,27 @@ absl::Status Printer::PrintResources(TextSink sink) {
   out_ += "\n{-#\n  dialect_resources: {\n    builtin: {\n";
   bool first = true;
   for (const auto& [key, attribute] : resources_) {
-    // One at a time of those that are made for it.
-    const std::shared_ptr<const DeferredBlob> deferred = DeferredBlobOf(attribute);
-    const std::shared_ptr<const Blob> blob = deferred ? deferred->Bytes() : attribute.blob();
-    if (blob == nullptr) {
-      return absl::ResourceExhaustedError(
-          fmt::format("the bytes of resource '{}' do not fit the memory {}", key, kMemoryLimit));
-    }
     if (!first) out_ += ",\n";
     first = false;
     out_ += "      ";
     out_ += key;
     out_ += ": \"0x40000000";  // readers place the bytes at a multiple of 64
-    for (std::span<const std::byte> bytes = blob->bytes(); !bytes.empty();) {
-      const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
-      bytes = bytes.subspan(piece.size());
-      const size_t at = out_.size();
-      out_.resize(at + 2 * piece.size());
-      char* to = out_.data() + at;
-      for (std::byte b : piece) {
-        *to++ = kHexDigits[static_cast<unsigned>(b) >> 4];
-        *to++ = kHexDigits[static_cast<unsigned>(b) & 15];
+    TENON_RETURN_IF_ERROR(ForEachPiece(attribute, [&](std::span<const std::byte> bytes) {
+      while (!bytes.empty()) {
+        const std::span<const std::byte> piece = bytes.first(std::min(bytes.size(), kPiece));
+        bytes = bytes.subspan(piece.size());
+        const size_t at = out_.size();
+        out_.resize(at + 2 * piece.size());
+        char* to = out_.data() + at;
+        for (std::byte b : piece) {
+          *to++ = kHexDigits[static_cast<unsigned>(b) >> 4];
+          *to++ = kHexDigits[static_cast<unsigned>(b) & 15];
+        }
+        TENON_RETURN_IF_ERROR(sink(out_));
+        out_.clear();
       }
-      TENON_RETURN_IF_ERROR(sink(out_));
-      out_.clear();
-    }
-    blob->DropPages();
+      return absl::OkStatus();
+    }));
     out_ += '"';
   }
   out_ += "\n    }\n  }\n#-}\n";
