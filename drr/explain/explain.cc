@@ -183,8 +183,6 @@ class Explainer {
     std::optional<Alignment> best;
     AlignLimits of_best;
     for (int tolerance = 1; tolerance <= kTolerance; ++tolerance) {
-      // No two things that are wrong cost less.
-      if (only_near() && tolerance > 1 && Alignment::CostOf({}) * tolerance > bounds_.most()) break;
       AlignLimits limits = {tolerance, kBudget};
       limits.most_cost = bounds_.most();
       std::optional<Alignment> found = Align(rule_.roots[0], op, limits);
