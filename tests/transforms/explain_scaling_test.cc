@@ -244,8 +244,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(ScalingShape{"Chain", ChainProgram, 50, 4, 24000},
                       ScalingShape{"ChainOfNumbers", ChainOfNumbersProgram, 30, 4, 26000},
                       ScalingShape{"OneKind", OneKindProgram, 2000, 2, 0},
-                      ScalingShape{"Wide", WideProgram, 25, 4, 7500},
-                      ScalingShape{"ManyUsers", ManyUsersProgram, 25, 4, 14000},
+                      ScalingShape{"Wide", WideProgram, 25, 4, 9000},
+                      ScalingShape{"ManyUsers", ManyUsersProgram, 25, 4, 15500},
                       ScalingShape{"Nested", NestedProgram, 12, 4, 5000},
                       ScalingShape{"Layers", LayersProgram, 3, 4, 8000}),
     [](const auto& info) { return std::string(info.param.name); });
