@@ -210,7 +210,7 @@ const Spelling kConvs[] = {
                   {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
        g.Out(Op(g, "Relu", y));
      }},
-    {"ConvTransposeOddWindow", "nn.conv ten.reshape ten.reshape ten.slice ten.transpose",
+    {"ConvTransposeOddWindow", "nn.conv_transpose",
      [](Graph& g) {
        V y = g.Op(
            "ConvTranspose", {X(g), g.Param({kC, kM, 3, 5}, -0.4, 0.4)},

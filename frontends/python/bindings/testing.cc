@@ -160,7 +160,7 @@ nb::object PythonOf(BisectResult::Outcome outcome) {
 template <HasFields Report>
 nb::object PythonOf(const std::vector<Report>& reports);
 template <HasFields Report>
-nb::object PythonOf(const Report& report) {
+nb::dict PythonOf(const Report& report) {
   nb::dict dict;
   std::apply(
       [&](const auto&... field) { ((dict[field.key] = PythonOf(report.*field.member)), ...); },
@@ -324,13 +324,13 @@ nb::object FirstDifference(const std::string& path, const std::vector<std::strin
   if (failure.has_value()) std::rethrow_exception(*failure);
   const NodeComparison nodes = ValueOf(std::move(compared));
   const ComparedValue* const first = nodes.first();
-  return first == nullptr ? nb::none() : PythonOf(*first);
+  if (first == nullptr) return nb::none();
+  return PythonOf(*first);
 }
 
-nb::object BisectHandle(const Handle& handle, const nb::dict& optimize, bool reference,
-                        const std::vector<PyTensors>& inputs,
-                        const std::vector<PyTensors>& expected, const Tolerances& tolerances,
-                        bool reduce) {
+nb::dict BisectHandle(const Handle& handle, const nb::dict& optimize, bool reference,
+                      const std::vector<PyTensors>& inputs, const std::vector<PyTensors>& expected,
+                      const Tolerances& tolerances, bool reduce) {
   BisectOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
@@ -343,8 +343,8 @@ nb::object BisectHandle(const Handle& handle, const nb::dict& optimize, bool ref
   return PythonOf(Unlocked(handle, [&] { return Bisect(*model, options); }));
 }
 
-nb::object CheckPassesOf(const Handle& handle, const nb::dict& optimize, bool reference,
-                         const std::vector<PyTensors>& inputs, const Tolerances& tolerances) {
+nb::dict CheckPassesOf(const Handle& handle, const nb::dict& optimize, bool reference,
+                       const std::vector<PyTensors>& inputs, const Tolerances& tolerances) {
   CheckPassesOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
@@ -354,8 +354,8 @@ nb::object CheckPassesOf(const Handle& handle, const nb::dict& optimize, bool re
   return PythonOf(Unlocked(handle, [&] { return CheckPasses(*model, options); }));
 }
 
-nb::object CheckStepsOf(const Handle& handle, const nb::dict& optimize, bool reference,
-                        const Tolerances& tolerances, int64_t programs_per_rule) {
+nb::dict CheckStepsOf(const Handle& handle, const nb::dict& optimize, bool reference,
+                      const Tolerances& tolerances, int64_t programs_per_rule) {
   CheckStepsOptions options;
   options.optimize = OptimizeOptionsOf(optimize);
   options.compile = CompileOptionsOf(reference);
@@ -365,7 +365,7 @@ nb::object CheckStepsOf(const Handle& handle, const nb::dict& optimize, bool ref
   return PythonOf(Unlocked(handle, [&] { return CheckSteps(*model, options); }));
 }
 
-nb::object CheckKernelsOf(const Handle& handle, const Tolerances& tolerances) {
+nb::dict CheckKernelsOf(const Handle& handle, const Tolerances& tolerances) {
   CheckKernelsOptions options;
   options.compile = CompileOptionsOf(false);
   options.compare = ComparisonBy(tolerances);
