@@ -135,7 +135,9 @@ TEST(ExtremeRule, IsNotChecked) {
            "match neg(neg(x)) where shape(x) == {A, 4611686018427387904 * 4} replace x",
            "match neg(neg(x)) where shape(x) == {1000, 1000, 1000} replace x",
            "match neg(neg(x)) where shape(x) == {-7} replace x",
-           "match reshape(neg(x)) {shape = {A * 99999999999999}} replace x",
+           "match reshape(neg(x)) {shape = {A * 99999999999999}} replace neg(reshape(x) {shape = "
+           "{A * "
+           "99999999999999}})",
            "match transpose(x) {perm = {5, 4, 3, 2, 1, 0, 99}} replace x",
            "match transpose(x) {perm = {0, 0}} replace x",
            "match transpose(x) {perm = {-7, 0}} replace x",

@@ -216,7 +216,8 @@ const Spelling kConvs[] = {
            "ConvTranspose", {X(g), g.Param({kC, kM, 3, 5}, -0.4, 0.4)},
            {{"strides", Ints{2, 3}}, {"pads", Ints{1, 4, 0, 2}}, {"output_padding", Ints{1, 2}}});
        g.Out(y);
-     }},
+     },
+     11, false},  // f16 is expanded
     {"ConvTransposeOfGroups", "nn.conv ten.reshape ten.reshape ten.slice ten.transpose",
      [](Graph& g) {
        V y = g.Op("ConvTranspose", {g.In({B(), kC, 9}), g.Param({kC, 3, 3}), g.Param({6})},

@@ -241,13 +241,13 @@ TEST_P(ExplainScaling, NearMissesAloneAreTheSameAndCheap) {
 // More than 400 of one kind, as no search for a range goes further.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, ExplainScaling,
-    ::testing::Values(ScalingShape{"Chain", ChainProgram, 50, 4, 24000},
-                      ScalingShape{"ChainOfNumbers", ChainOfNumbersProgram, 30, 4, 26000},
+    ::testing::Values(ScalingShape{"Chain", ChainProgram, 50, 4, 26000},
+                      ScalingShape{"ChainOfNumbers", ChainOfNumbersProgram, 30, 4, 30000},
                       ScalingShape{"OneKind", OneKindProgram, 2000, 2, 0},
-                      ScalingShape{"Wide", WideProgram, 25, 4, 9000},
-                      ScalingShape{"ManyUsers", ManyUsersProgram, 25, 4, 15500},
+                      ScalingShape{"Wide", WideProgram, 25, 4, 10000},
+                      ScalingShape{"ManyUsers", ManyUsersProgram, 25, 4, 17000},
                       ScalingShape{"Nested", NestedProgram, 12, 4, 5000},
-                      ScalingShape{"Layers", LayersProgram, 3, 4, 8000}),
+                      ScalingShape{"Layers", LayersProgram, 3, 4, 9500}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
