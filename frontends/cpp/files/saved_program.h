@@ -38,10 +38,10 @@ struct SaveProgramOptions {
 
 // What SaveProgram wrote.
 struct SaveProgramReport {
-  size_t weights = 0,    // packed weights; equal ones count for each operation that reads them
-      weight_bytes = 0;  // their size, the same bytes once
-  // Constants that the file holds only as packed weights, and their size in the model.
-  size_t replaced = 0, replaced_bytes = 0;
+  size_t weights = 0,      // packed weights; equal ones count for each operation that reads them
+      weight_bytes = 0;    // their size, the same bytes once
+  size_t replaced = 0,     // constants that the file holds only as packed weights
+      replaced_bytes = 0;  // their size in the model
 };
 
 // Lowers a copy of the model's main function, makes the runs, and writes one file: the
