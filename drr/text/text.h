@@ -19,15 +19,15 @@ namespace tenon::drr {
 //
 //   rule fuse-gelu {
 //     summary "gelu(linear(x, w, b))"
-//     # A part with a name is shared where it is named again. (`//` begins a comment too.)
+//     # A part with a name is shared where it is named again.
 //     let     y = fused.linear(x, w, maybe(b), none)
 //     match   gelu(y)
 //     where   rank(w) == 2 && float(x)
 //     replace fused.linear(x, w, b, none) {activation = "gelu"}
 //   }
 //
-// `context` provides the ops and may be dropped afterward. `file` is the name in messages.
-// InvalidArgument "file:line:column: message" at the first mistake.
+// Comments begin with `#` or `//`. `context` provides the ops and may be dropped afterward. `file`
+// is the name in messages. InvalidArgument "file:line:column: message" at the first mistake.
 //
 // Notation: ops by name (without the dialect for ten, nn and core), operands in order (`none` for
 // an absent one), attributes in braces. Values: `any(a | b)`, `maybe(x)`, `const w`, `each xs`,
